@@ -1,0 +1,126 @@
+//! Characters: reading them from generalized UTF-8, and a map from them to numbers.
+
+/// Reads the character that starts at `at`; gives its code point and its length in bytes.
+///
+/// The text must be generalized UTF-8 (see `whitespace.rs`); whoever brings bytes in has checked that.
+#[inline]
+pub fn read(text: &[u8], at: usize) -> (u32, usize) {
+    let byte = |k: usize| text.get(at + k).map_or(0, |&b| u32::from(b));
+    let first = byte(0);
+    match first {
+        0..0x80 => (first, 1),
+        0x80..0xE0 => ((first & 0x1F) << 6 | byte(1) & 0x3F, 2),
+        0xE0..0xF0 => ((first & 0x0F) << 12 | (byte(1) & 0x3F) << 6 | byte(2) & 0x3F, 3),
+        _ => ((first & 0x07) << 18 | (byte(1) & 0x3F) << 12 | (byte(2) & 0x3F) << 6 | byte(3) & 0x3F, 4),
+    }
+}
+
+/// The code points of a text.
+#[inline]
+pub fn code_points(text: &[u8]) -> impl Iterator<Item = u32> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        if at >= text.len() {
+            return None;
+        }
+        let (code_point, len) = read(text, at);
+        at += len;
+        Some(code_point)
+    })
+}
+
+/// How many characters a text has.
+#[inline]
+pub fn count(text: &[u8]) -> usize {
+    text.iter().filter(|&&byte| byte & 0xC0 != 0x80).count()
+}
+
+/// Appends a code point in generalized UTF-8.
+pub fn push(text: &mut Vec<u8>, code_point: u32) {
+    // Masked to a byte, so `to_le_bytes` loses nothing.
+    let tail = |shift: u32| 0x80 | (code_point >> shift & 0x3F).to_le_bytes()[0];
+    let head = |mark: u8, shift: u32| mark | (code_point >> shift).to_le_bytes()[0];
+    match code_point {
+        0..0x80 => text.push(head(0, 0)),
+        0x80..0x800 => text.extend([head(0xC0, 6), tail(0)]),
+        0x800..0x1_0000 => text.extend([head(0xE0, 12), tail(6), tail(0)]),
+        _ => text.extend([head(0xF0, 18), tail(12), tail(6), tail(0)]),
+    }
+}
+
+const PAGE: usize = 256;
+
+/// A map from code points to numbers above zero: a table of pages, made as they are needed.
+#[derive(Clone, Debug)]
+pub struct CharMap {
+    pages: Vec<u16>, // 1 + the page's place in `values`, by code point / PAGE
+    values: Vec<u32>,
+}
+
+impl Default for CharMap {
+    fn default() -> CharMap {
+        // The first page of `values` belongs to all code points that have no page of their own; it stays zero.
+        CharMap { pages: vec![0; 0x11_0000 / PAGE], values: vec![0; PAGE] }
+    }
+}
+
+impl CharMap {
+    /// The number of a code point, 0 if it has none.
+    #[inline]
+    pub fn get(&self, code_point: u32) -> u32 {
+        let at = code_point as usize;
+        let page = self.pages.get(at / PAGE).map_or(0, |&page| usize::from(page));
+        self.values[page * PAGE + at % PAGE]
+    }
+
+    /// Gives a code point its number.
+    pub fn set(&mut self, code_point: u32, value: u32) {
+        let at = code_point as usize;
+        let page = &mut self.pages[at / PAGE];
+        if *page == 0 {
+            // At most 0x1100 pages exist, so the number of the next one fits.
+            *page = u16::try_from(self.values.len() / PAGE).unwrap_or(0);
+            self.values.resize(self.values.len() + PAGE, 0);
+        }
+        self.values[usize::from(*page) * PAGE + at % PAGE] = value;
+    }
+
+    /// The code points that have a number, in order.
+    pub fn code_points(&self) -> Vec<u32> {
+        (0_u32..).zip(&self.pages).filter(|&(_, &page)| page > 0).fold(Vec::new(), |mut found, (block, &page)| {
+            let values = &self.values[usize::from(page) * PAGE..][..PAGE];
+            found.extend((block * 256..).zip(values).filter(|&(_, &value)| value > 0).map(|(c, _)| c));
+            found
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_point_is_written_and_read() {
+        for code_point in 0..=0x0010_FFFF {
+            let mut text = Vec::new();
+            push(&mut text, code_point);
+            assert_eq!(read(&text, 0), (code_point, text.len()));
+            assert_eq!(count(&text), 1);
+            if let Some(c) = char::from_u32(code_point) {
+                assert_eq!(text, c.to_string().as_bytes());
+            }
+        }
+    }
+
+    #[test]
+    fn a_map_holds_what_was_set() {
+        let mut map = CharMap::default();
+        assert_eq!(map.get(0x10_FFFF), 0);
+        for c in [0, 97, 0x4E00, 0xD800, 0x10_FFFF] {
+            map.set(c, c + 1);
+        }
+        assert_eq!(map.code_points(), [0, 97, 0x4E00, 0xD800, 0x10_FFFF]);
+        assert!(map.code_points().into_iter().all(|c| map.get(c) == c + 1));
+        assert_eq!(map.get(98), 0);
+    }
+}

@@ -1,0 +1,20 @@
+//! The kernels of exactbpe. They know nothing of Python, but for `python`.
+//!
+//! ```text
+//! texts -> words -> WordCounts -> Learner -> merges -> Encoder -> tokens
+//!     whitespace   count      learn              encode
+//! ```
+//!
+//! `chars` and `symbols` are the alphabets of the two ends, characters and strings. Inside `learn`, `sequence` is the
+//! array of all words, `recount` finds the pairs worth tracking, `pairs` says which comes next.
+
+pub mod chars;
+pub mod count;
+pub mod error;
+pub mod hash;
+pub mod learn;
+pub mod pairs;
+pub mod recount;
+pub mod sequence;
+pub mod symbols;
+pub mod whitespace;
