@@ -10,6 +10,7 @@
 
 pub mod chars;
 pub mod count;
+pub mod encode;
 pub mod error;
 pub mod hash;
 pub mod learn;
@@ -17,4 +18,8 @@ pub mod pairs;
 pub mod recount;
 pub mod sequence;
 pub mod symbols;
+pub mod text_counter;
 pub mod whitespace;
+
+#[cfg(feature = "python")]
+mod python;

@@ -25,7 +25,7 @@ pub struct Recount {
     pass: Pass,
     workers: Vec<Worker>,
     filter: Filter,
-    counts: Table,
+    kept: Kept,
     below: u64,
     min_frequency: u64,
     threshold: u64,
@@ -52,7 +52,7 @@ struct Worker {
     range: Range<usize>,
     filter: Filter,
     counts: Table,
-    positions: Vec<Vec<u32>>,
+    positions: Positions,
 }
 
 impl Recount {
@@ -63,7 +63,7 @@ impl Recount {
             pass: if small { Pass::Count } else { Pass::Filter },
             workers: Vec::new(),
             filter: Filter::default(),
-            counts: Table::default(),
+            kept: Kept::default(),
             below,
             min_frequency,
             threshold: min_frequency,
@@ -80,14 +80,14 @@ impl Recount {
 
     /// Works through at most `most` slots a thread; gives the result when all is done.
     pub fn advance(&mut self, sequence: &Sequence, most: usize) -> Result<Option<Found>, Error> {
-        let (pass, filter, counts, threshold) = (self.pass, &self.filter, &self.counts, self.threshold);
+        let (pass, filter, kept, threshold) = (self.pass, &self.filter, &self.kept, self.threshold);
         in_parallel(&mut self.workers, |worker| {
             let end = worker.range.end.min(worker.range.start.saturating_add(most));
             let step = std::mem::replace(&mut worker.range.start, end)..end;
             match pass {
                 Pass::Filter => worker.filter.add_all(sequence, step),
                 Pass::Count => worker.counts.count_all(sequence, step, filter, threshold)?,
-                Pass::Positions => counts.note_positions(sequence, step, filter, &mut worker.positions),
+                Pass::Positions => worker.positions.note_all(sequence, step, kept),
             }
             Ok(())
         })?;
@@ -107,39 +107,23 @@ impl Recount {
                 self.pass = Pass::Count;
             }
             Pass::Count => {
-                self.counts = std::mem::take(&mut self.workers[0].counts);
-                for worker in &mut self.workers[1..] {
-                    self.counts.merge(std::mem::take(&mut worker.counts))?;
-                }
-                let highest = self.counts.highest();
-                let nothing_left = self.threshold <= self.min_frequency;
-                if highest < self.threshold && !nothing_left {
+                let mut tables = self.workers.iter_mut().map(|worker| std::mem::take(&mut worker.counts));
+                let mut counts = tables.next().unwrap_or_default();
+                tables.try_for_each(|table| counts.merge(table))?;
+                let highest = counts.highest();
+                if highest < self.threshold && self.threshold > self.min_frequency {
                     self.below = self.threshold;
                     self.lower_threshold();
-                    self.counts = Table::default();
                 } else {
-                    if self.filter.is_empty() {
-                        self.threshold = self.threshold.max(highest / KEPT);
-                    }
-                    let kept = self.counts.keep(self.threshold);
-                    self.filter.keep_only(&kept);
-                    let mut positions: Vec<_> =
-                        kept.iter().map(|slot| Vec::with_capacity(slot.positions as usize)).collect();
-                    for worker in &mut self.workers {
-                        worker.positions = std::mem::replace(&mut positions, vec![Vec::new(); kept.len()]);
-                    }
+                    // Without a filter all pairs were counted; with one, this changes nothing.
+                    self.threshold = self.threshold.max(highest / KEPT);
+                    self.filter = Filter::default();
+                    self.kept = Kept::new(&counts, self.threshold);
                     self.pass = Pass::Positions;
                 }
             }
             Pass::Positions => {
-                let mut positions = std::mem::take(&mut self.workers[0].positions);
-                for worker in &mut self.workers[1..] {
-                    positions.iter_mut().zip(&worker.positions).for_each(|(all, some)| all.extend(some));
-                }
-                let kept = self.counts.slots.iter().filter(|slot| slot.key > 0 && slot.count >= self.threshold);
-                let pairs = kept.zip(positions);
-                let pairs =
-                    pairs.map(|(slot, positions)| Tracked { key: slot.key, count: slot.count, positions }).collect();
+                let pairs = lists(&self.kept, &mut self.workers);
                 return Ok(Some(Found { pairs, threshold: self.threshold }));
             }
         }
@@ -162,9 +146,8 @@ impl Recount {
 
     /// Bytes of memory in use.
     pub fn memory(&self) -> usize {
-        let one = |filter: &Filter, counts: &Table| size_of_val(&*filter.sums) + size_of_val(&*counts.slots);
-        let workers = self.workers.iter().map(|worker| one(&worker.filter, &worker.counts));
-        one(&self.filter, &self.counts) + workers.sum::<usize>()
+        let worker = |worker: &Worker| worker.filter.memory() + worker.counts.memory();
+        self.filter.memory() + self.workers.iter().map(worker).sum::<usize>()
     }
 }
 
@@ -202,10 +185,25 @@ fn hash_of(key: u64) -> u64 {
 }
 
 /// Sums of weights by hash; a sum that would pass 2^32 - 1 stays there, and counts as any number above.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Filter {
-    sums: Vec<u32>, // none: nothing is ruled out
+    sums: Vec<u32>,
     bits: u32,
+}
+
+/// A pair that the filter lets pass.
+#[derive(Clone, Copy, Debug, Default)]
+struct Candidate {
+    key: u64,
+    hash: u64,
+    at: u32,
+}
+
+impl Default for Filter {
+    /// Rules nothing out.
+    fn default() -> Filter {
+        Filter { sums: vec![u32::MAX; 2], bits: 1 }
+    }
 }
 
 impl Filter {
@@ -213,20 +211,41 @@ impl Filter {
         Filter { sums: vec![0; 1 << bits], bits }
     }
 
-    fn is_empty(&self) -> bool {
-        self.sums.is_empty()
-    }
-
     fn add_all(&mut self, sequence: &Sequence, range: Range<usize>) {
         let seed = hash::seed();
         sequence.for_each_run(range, |start, end, weight| {
             let weight = u32::try_from(weight).unwrap_or(u32::MAX);
             for pair in sequence.slots()[start..=end].windows(2) {
-                if pair[0] != SEPARATOR && pair[1] != SEPARATOR {
-                    let sum = &mut self.sums[hash::slot(hash::number(seed, key(pair[0], pair[1])), self.bits)];
-                    *sum = sum.saturating_add(weight);
+                let sum = &mut self.sums[hash::slot(hash::number(seed, key(pair[0], pair[1])), self.bits)];
+                *sum = sum.saturating_add(if is_pair(pair) { weight } else { 0 });
+            }
+        });
+    }
+
+    /// Calls `f(batch, weight)` with all pairs that the filter lets pass.
+    fn for_each_batch(
+        &self,
+        sequence: &Sequence,
+        range: Range<usize>,
+        least: u32,
+        mut f: impl FnMut(&[Candidate], u64),
+    ) {
+        let seed = hash::seed();
+        sequence.for_each_run(range, |start, end, weight| {
+            let mut batch = [Candidate::default(); BATCH];
+            let mut n = 0;
+            for (at, pair) in (start..).zip(sequence.slots()[start..=end].windows(2)) {
+                let key = key(pair[0], pair[1]);
+                let hash = hash::number(seed, key);
+                batch[n] = Candidate { key, hash, at: position(at) };
+                // No branch here: which pairs pass cannot be foreseen.
+                n += usize::from(is_pair(pair) & (self.sums[hash::slot(hash, self.bits)] >= least));
+                if n == BATCH {
+                    n = 0;
+                    f(&batch, weight);
                 }
             }
+            f(&batch[..n], weight);
         });
     }
 
@@ -243,30 +262,21 @@ impl Filter {
         }
     }
 
-    /// The least sum that does not rule out a pair with a count of `threshold`.
-    fn least(threshold: u64) -> u32 {
-        u32::try_from(threshold).unwrap_or(u32::MAX)
+    fn memory(&self) -> usize {
+        size_of_val(&*self.sums)
     }
+}
 
-    #[inline]
-    fn may_reach(&self, hash: u64, least: u32) -> bool {
-        self.is_empty() || self.sums[hash::slot(hash, self.bits)] >= least
-    }
-
-    /// From now on only the buckets of these pairs pass, with a `least` of 1.
-    fn keep_only(&mut self, kept: &[Slot]) {
-        if !self.is_empty() {
-            self.sums.fill(0);
-            kept.iter().for_each(|slot| self.sums[hash::slot(hash_of(slot.key), self.bits)] = 1);
-        }
-    }
+#[inline]
+fn is_pair(pair: &[u32]) -> bool {
+    (pair[0] != SEPARATOR) & (pair[1] != SEPARATOR)
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {
     key: u64, // 0 marks an empty slot
     count: u64,
-    positions: u32, // how many; after `keep` the place of the pair among the kept ones
+    positions: u32, // how many
 }
 
 /// Open addressing with linear probing, at most half full.
@@ -291,44 +301,29 @@ impl Table {
         filter: &Filter,
         threshold: u64,
     ) -> Result<(), Error> {
-        let least = Filter::least(threshold);
-        let seed = hash::seed();
+        let least = u32::try_from(threshold).unwrap_or(u32::MAX);
         let mut result = Ok(());
-        sequence.for_each_run(range, |start, end, weight| {
-            let mut batch = [(0, 0); BATCH];
-            let mut n = 0;
-            for pair in sequence.slots()[start..=end].windows(2) {
-                let key = key(pair[0], pair[1]);
-                let hash = hash::number(seed, key);
-                if pair[0] != SEPARATOR && pair[1] != SEPARATOR && filter.may_reach(hash, least) {
-                    batch[n] = (key, hash);
-                    n += 1;
-                    if n == BATCH {
-                        n = 0;
-                        result = std::mem::replace(&mut result, Ok(())).and(self.add_batch(&batch, weight));
-                    }
-                }
-            }
-            result = std::mem::replace(&mut result, Ok(())).and(self.add_batch(&batch[..n], weight));
+        filter.for_each_batch(sequence, range, least, |batch, weight| {
+            result = std::mem::replace(&mut result, Ok(())).and_then(|()| self.add_batch(batch, weight));
         });
         result
     }
 
     /// Looks at all slots first, so that the cache misses overlap.
-    fn add_batch(&mut self, batch: &[(u64, u64)], weight: u64) -> Result<(), Error> {
+    fn add_batch(&mut self, batch: &[Candidate], weight: u64) -> Result<(), Error> {
         if self.used + batch.len() > self.slots.len() / 2 {
             self.grow();
         }
         let mut keys = [0; BATCH];
-        for (there, (_, hash)) in keys.iter_mut().zip(batch) {
-            *there = self.slots[hash::slot(*hash, self.bits)].key;
+        for (there, pair) in keys.iter_mut().zip(batch) {
+            *there = self.slots[hash::slot(pair.hash, self.bits)].key;
         }
-        for (there, &(key, hash)) in keys.into_iter().zip(batch) {
-            let home = hash::slot(hash, self.bits);
-            let at = if there == key { home } else { self.find_or_add(home, key) };
+        for (there, pair) in keys.into_iter().zip(batch) {
+            let home = hash::slot(pair.hash, self.bits);
+            let at = if there == pair.key { home } else { self.find_or_add(home, pair.key) };
             let slot = &mut self.slots[at];
             slot.positions += 1;
-            slot.count = slot.count.checked_add(weight).ok_or(Error::PairOverflow(key))?;
+            slot.count = slot.count.checked_add(weight).ok_or(Error::PairOverflow(pair.key))?;
         }
         Ok(())
     }
@@ -352,8 +347,7 @@ impl Table {
 
     #[cold]
     fn grow(&mut self) {
-        // Four times, but at least room for a batch.
-        self.bits = (self.bits + 2).max(8);
+        self.bits = (self.bits + 1).max(8); // at least room for a batch
         let old = std::mem::replace(&mut self.slots, vec![Slot::default(); 1 << self.bits]);
         for slot in old.into_iter().filter(|slot| slot.key > 0) {
             let at = self.find(hash::slot(hash_of(slot.key), self.bits), slot.key);
@@ -378,41 +372,98 @@ impl Table {
         self.slots.iter().map(|slot| slot.count).max().unwrap_or(0)
     }
 
-    /// The pairs that reach the threshold; their `positions` become their places in the result.
-    fn keep(&mut self, threshold: u64) -> Vec<Slot> {
-        let mut kept = Vec::new();
-        for slot in self.slots.iter_mut().filter(|slot| slot.key > 0) {
-            if slot.count >= threshold {
-                let place = position(kept.len());
-                kept.push(*slot);
-                slot.positions = place;
-            } else {
-                slot.positions = u32::MAX;
-            }
-        }
-        kept
+    fn memory(&self) -> usize {
+        size_of_val(&*self.slots)
     }
+}
 
-    fn note_positions(
-        &self,
-        sequence: &Sequence,
-        range: Range<usize>,
-        filter: &Filter,
-        positions: &mut [Vec<u32>],
-    ) {
-        let slots = sequence.slots();
+/// The pairs that reach the threshold, with an index so sparse that most lookups end at the first entry.
+#[derive(Debug, Default)]
+struct Kept {
+    slots: Vec<Slot>,
+    index: Vec<u32>, // 1 + the place in `slots`, 0 for none; linear probing
+    bits: u32,
+}
+
+impl Kept {
+    fn new(counts: &Table, threshold: u64) -> Kept {
+        let reaches = |slot: &&Slot| slot.key > 0 && slot.count >= threshold;
+        let slots: Vec<Slot> = counts.slots.iter().filter(reaches).copied().collect();
+        let bits = hash::bits_for(slots.len() * 8);
+        let mut index = vec![0; 1 << bits];
+        for (place, slot) in (1..).zip(&slots) {
+            let mut at = hash::slot(hash_of(slot.key), bits);
+            while index[at] > 0 {
+                at = (at + 1) & (index.len() - 1);
+            }
+            index[at] = place;
+        }
+        Kept { slots, index, bits }
+    }
+}
+
+/// Where the kept pairs stand in one worker's part of the array.
+#[derive(Debug, Default)]
+struct Positions {
+    found: Vec<(u32, u32)>, // the place of the pair in `Kept`, the position
+}
+
+impl Positions {
+    fn note_all(&mut self, sequence: &Sequence, range: Range<usize>, kept: &Kept) {
         let seed = hash::seed();
-        for (at, pair) in range.clone().zip(slots[range.start..=range.end].windows(2)) {
+        let slots = sequence.slots();
+        let mut batch = [Candidate::default(); BATCH];
+        let mut n = 0;
+        for (at, pair) in (range.start..).zip(slots[range.start..=range.end].windows(2)) {
             let key = key(pair[0], pair[1]);
             let hash = hash::number(seed, key);
-            if pair[0] != SEPARATOR && pair[1] != SEPARATOR && filter.may_reach(hash, 1) {
-                let slot = &self.slots[self.find(hash::slot(hash, self.bits), key)];
-                if slot.key == key
-                    && let Some(list) = positions.get_mut(slot.positions as usize)
-                {
-                    list.push(position(at));
+            batch[n] = Candidate { key, hash, at: position(at) };
+            // Separators are part of no kept pair, so nothing is asked of them here.
+            n += usize::from(kept.index[hash::slot(hash, kept.bits)] > 0);
+            if n == BATCH {
+                n = 0;
+                self.note_batch(&batch, kept);
+            }
+        }
+        self.note_batch(&batch[..n], kept);
+    }
+
+    fn note_batch(&mut self, batch: &[Candidate], kept: &Kept) {
+        for pair in batch {
+            let mut at = hash::slot(pair.hash, kept.bits);
+            while kept.index[at] > 0 {
+                let place = kept.index[at] - 1;
+                if kept.slots[place as usize].key == pair.key {
+                    self.found.push((place, pair.at));
+                    break;
                 }
+                at = (at + 1) & (kept.index.len() - 1);
             }
         }
     }
+}
+
+/// The positions of each kept pair, in ascending order: a counting sort.
+fn lists(kept: &Kept, workers: &mut [Worker]) -> Vec<Tracked> {
+    let mut next = Vec::with_capacity(kept.slots.len());
+    let mut total = 0;
+    for slot in &kept.slots {
+        next.push(total);
+        total += slot.positions as usize;
+    }
+    let mut all = vec![0; total];
+    for worker in workers {
+        for (place, position) in std::mem::take(&mut worker.positions.found) {
+            let next = &mut next[place as usize];
+            all[*next] = position;
+            *next += 1;
+        }
+    }
+    let mut rest = &all[..];
+    let list = |slot: &Slot| {
+        let (positions, others) = rest.split_at(slot.positions as usize);
+        rest = others;
+        Tracked { key: slot.key, count: slot.count, positions: positions.to_vec() }
+    };
+    kept.slots.iter().map(list).collect()
 }

@@ -46,6 +46,12 @@ impl Symbols {
         &self.bytes[start..end]
     }
 
+    /// The strings of all symbols, in order.
+    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, &end)| &self.bytes[start..end])
+    }
+
     /// How many symbols there are.
     pub fn len(&self) -> usize {
         self.ends.len()

@@ -142,8 +142,8 @@ def solve_refusals() -> Iterator[Refusal]:
     for constant in (NAN, float("inf"), -float("inf")):
         yield refused({**TRAIN, "vocab_size": constant}, BPEError, "not JSON", json.dumps(constant))
     for opening in ("[", '{"a":', '[{"a":', '{"task": "train", "corpus": ['):
-        yield refused(opening * 100_000, BPEError, "deep")
-    yield refused("[" * 100_000 + "]" * 100_000, BPEError, "deep")
+        yield refused(opening * 100_000, BPEError, "the request")
+    yield refused("[" * 100_000 + "]" * 100_000, BPEError, "the request")
     # not an object
     for value in ([], [TRAIN], "train", 5, 1.5, None, True):
         yield refused(json.dumps(value), BPEError, "object")

@@ -162,7 +162,7 @@ def encode(text: str, merges: Iterable[Sequence[str]]) -> List[str]:
     ['low', 'est']
     """
     if not isinstance(text, str):
-        raise TypeError(f"text must be a str, not {_kind(text)}")
+        raise not_a_str("text", text)
     rank: Dict[Pair, int] = {}
     for index, pair in enumerate(rules(merges)):
         rank.setdefault(pair, index)
@@ -241,7 +241,7 @@ def one_line(value: Any) -> str:
 
 def _read_request(input_str: str) -> Dict[str, Any]:
     if not isinstance(input_str, str):
-        raise TypeError(f"input_str must be a str, not {_kind(input_str)}")
+        raise not_a_str("input_str", input_str)
     stripped = input_str.strip().strip("\ufeff").strip()
     try:
         request = json.loads(stripped, parse_int=_parse_int, parse_constant=_refuse_constant)
@@ -300,8 +300,13 @@ def strings(name: str, values: Any) -> Iterator[str]:
     """Iterate over ``values``, all of which must be strings."""
     for index, value in enumerate(iterator(name, values)):
         if not isinstance(value, str):
-            raise TypeError(f"{name}[{index}] must be a str, not {_kind(value)}")
+            raise not_a_str(f"{name}[{index}]", value)
         yield value
+
+
+def not_a_str(name: str, value: Any) -> TypeError:
+    """The refusal of a value that should be a ``str``."""
+    return TypeError(f"{name} must be a str, not {_kind(value)}")
 
 
 def rules(merges: Any) -> Iterator[Pair]:
