@@ -75,7 +75,7 @@ impl WordCounts {
         if self.total() + other.total() > u128::from(u64::MAX) {
             for (word, count) in other.iter() {
                 if self.get(&word).checked_add(count).is_none() {
-                    return Err(overflow(&word));
+                    return Err(Error::word_overflow(&word));
                 }
             }
         }
@@ -154,6 +154,20 @@ impl WordCounts {
         short.chain(long.map(|slot| (Word::Long(self.word_at(slot.start)), slot.count)))
     }
 
+    /// All words with their counts, in code point order.
+    pub fn sorted_by_word(&self) -> Vec<(Word<'_>, u64)> {
+        let mut all: Vec<_> = self.iter().collect();
+        all.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+        all
+    }
+
+    /// All words with their counts: the most frequent first, in code point order among equals.
+    pub fn sorted_by_count(&self) -> Vec<(Word<'_>, u64)> {
+        let mut all: Vec<_> = self.iter().collect();
+        all.sort_unstable_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        all
+    }
+
     fn add_short(&mut self, batch: &[ShortSlot]) -> Result<(), Error> {
         self.short.reserve(batch.len());
         let seed = hash::seed();
@@ -174,7 +188,7 @@ impl WordCounts {
                 };
             }
             let slot = &mut self.short.slots[at].1;
-            *slot = slot.checked_add(*count).ok_or_else(|| overflow(&Word::short(*key)))?;
+            *slot = slot.checked_add(*count).ok_or_else(|| Error::word_overflow(&Word::short(*key)))?;
         }
         Ok(())
     }
@@ -206,7 +220,7 @@ impl WordCounts {
                 }
             };
             let slot = &mut self.long.slots[at].count;
-            *slot = slot.checked_add(count).ok_or_else(|| overflow(word))?;
+            *slot = slot.checked_add(count).ok_or_else(|| Error::word_overflow(word))?;
         }
         Ok(())
     }
@@ -238,6 +252,26 @@ impl Word<'_> {
     }
 }
 
+impl PartialEq for Word<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl Eq for Word<'_> {}
+
+impl PartialOrd for Word<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Word<'_> {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (**self).cmp(&**other)
+    }
+}
+
 impl std::ops::Deref for Word<'_> {
     type Target = [u8];
     fn deref(&self) -> &[u8] {
@@ -246,10 +280,6 @@ impl std::ops::Deref for Word<'_> {
             Word::Long(bytes) => bytes,
         }
     }
-}
-
-fn overflow(word: &[u8]) -> Error {
-    Error::Overflow(format!("the word {:?}", String::from_utf8_lossy(word)))
 }
 
 /// The bytes of `text[start..end]` as one number, if there are one to eight and the last is not NUL: then no two

@@ -5,7 +5,6 @@ use crate::hash;
 use crate::pairs::key;
 use crate::sequence::position;
 use crate::symbols::Symbols;
-use crate::whitespace;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -25,6 +24,7 @@ const NONE: u32 = u32::MAX;
 pub struct Encoder {
     chars: CharMap, // 1 + the symbol
     symbols: Symbols,
+    alphabet_size: usize,
     vocab_size: usize,
     rules: Vec<Rule>, // by rank
     ranks: RankTable,
@@ -71,6 +71,7 @@ impl Encoder {
             }
         };
         alphabet.unwrap_or(&mentioned).iter().for_each(|&code_point| add_char(code_point, &mut names));
+        let alphabet_size = names.symbols.len();
         let mut joined = Vec::with_capacity(rules.len());
         let mut whole = Vec::new();
         for (left, right) in rules {
@@ -84,7 +85,7 @@ impl Encoder {
         let rule = |(&(left, right), joined)| Rule { left: names.add(left), right: names.add(right), joined };
         let rules: Vec<Rule> = rules.iter().zip(joined).map(rule).collect();
         let ranks = RankTable::new(&rules);
-        Encoder { chars, symbols: names.symbols, vocab_size, rules, ranks }
+        Encoder { chars, symbols: names.symbols, alphabet_size, vocab_size, rules, ranks }
     }
 
     /// The symbols, by number.
@@ -92,17 +93,22 @@ impl Encoder {
         &self.symbols
     }
 
+    /// The rules, in symbols.
+    pub fn rules(&self) -> impl ExactSizeIterator<Item = (u32, u32)> {
+        self.rules.iter().map(|rule| (rule.left, rule.right))
+    }
+
+    /// How many symbols are characters of the alphabet.
+    pub fn alphabet_size(&self) -> usize {
+        self.alphabet_size
+    }
+
     /// How many symbols are characters of the alphabet or made by a rule.
     pub fn vocab_size(&self) -> usize {
         self.vocab_size
     }
 
-    /// Appends the tokens of all words of `text` to `out`, as symbols or `UNKNOWN` characters.
-    pub fn encode(&self, text: &[u8], scratch: &mut Scratch, out: &mut Vec<u32>) {
-        whitespace::for_each_word(text, |start, end| self.encode_word(&text[start..end], scratch, out));
-    }
-
-    /// Appends the tokens of one word, taken as it is.
+    /// Appends the tokens of one word, taken as it is, to `out`: symbols, or `UNKNOWN` characters.
     pub fn encode_word(&self, word: &[u8], scratch: &mut Scratch, out: &mut Vec<u32>) {
         scratch.symbols.clear();
         scratch.symbols.extend(chars::code_points(word).map(|code_point| match self.chars.get(code_point) {
@@ -274,6 +280,7 @@ impl RankTable {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::whitespace;
     use std::collections::HashMap;
 
     fn encoder(rules: &[(&str, &str)]) -> Encoder {
@@ -283,7 +290,9 @@ mod tests {
 
     fn tokens(encoder: &Encoder, text: &str) -> Vec<String> {
         let (mut out, mut scratch) = (Vec::new(), Scratch::default());
-        encoder.encode(text.as_bytes(), &mut scratch, &mut out);
+        whitespace::for_each_word(text.as_bytes(), |start, end| {
+            encoder.encode_word(&text.as_bytes()[start..end], &mut scratch, &mut out);
+        });
         let spelled = |&id: &u32| match id & UNKNOWN {
             0 => String::from_utf8(encoder.symbols().get(id).to_vec()).unwrap(),
             _ => char::from_u32(id & !UNKNOWN).unwrap().to_string(),

@@ -51,6 +51,8 @@ pub struct Goal {
     pub max_merges: u64,
     /// The least count of a pair that is merged; 0 means 1.
     pub min_frequency: u64,
+    /// Put before every word.
+    pub prefix: Vec<u8>,
 }
 
 /// Learning under way, step by step.
@@ -81,14 +83,16 @@ enum State {
 }
 
 impl Learner {
-    /// Prepares to learn from `counts`; `initial` are merges learned before, as pairs of strings.
+    /// Prepares to learn from `counts`; `initial` are merges learned before, as pairs of strings. Calls `go_on` now
+    /// and then.
     pub fn new(
         counts: &WordCounts,
         goal: &Goal,
         initial: &[(Vec<u8>, Vec<u8>)],
         threads: usize,
+        go_on: &mut dyn FnMut() -> Result<(), Error>,
     ) -> Result<Learner, Error> {
-        let mut survey = Survey::new(counts)?;
+        let mut survey = Survey::new(counts, &goal.prefix, go_on)?;
         for code_point in initial.iter().flat_map(|(left, right)| [left, right]).flat_map(|part| chars::code_points(part)) {
             survey.alphabet.set(code_point, 1);
         }
@@ -108,7 +112,7 @@ impl Learner {
         given.truncate(max_merges);
         given.reverse();
         Ok(Learner {
-            sequence: Sequence::new(counts, &survey, &symbols),
+            sequence: Sequence::new(counts, &survey, &symbols, go_on)?,
             neighbours: Neighbours::new(symbols.len()),
             symbols,
             alphabet,
@@ -433,8 +437,8 @@ mod tests {
     fn learner(words: &Words<'_>, min_frequency: u64, max_merges: u64, threads: usize) -> Learner {
         let mut counts = WordCounts::default();
         words.iter().for_each(|(word, count)| counts.add(word.as_bytes(), *count).unwrap());
-        let goal = Goal { vocab_size: u64::MAX, max_merges, min_frequency };
-        Learner::new(&counts, &goal, &[], threads).unwrap()
+        let goal = Goal { vocab_size: u64::MAX, max_merges, min_frequency, prefix: Vec::new() };
+        Learner::new(&counts, &goal, &[], threads, &mut || Ok(())).unwrap()
     }
 
     fn finish(learner: &mut Learner) -> Stopped {
@@ -538,12 +542,12 @@ mod tests {
             finish(&mut whole);
             let mut counts = WordCounts::default();
             words.iter().for_each(|(word, count)| counts.add(word.as_bytes(), *count).unwrap());
-            let goal = Goal { vocab_size: u64::MAX, max_merges: 50, min_frequency: 1 };
+            let goal = Goal { vocab_size: u64::MAX, max_merges: 50, min_frequency: 1, prefix: Vec::new() };
             for k in 0..=whole.merges().len() {
                 let spelled = spelled(&whole);
                 let initial: Vec<_> =
                     spelled[..k].iter().map(|(l, r, ..)| (l.clone().into_bytes(), r.clone().into_bytes())).collect();
-                let mut continued = Learner::new(&counts, &goal, &initial, 1).unwrap();
+                let mut continued = Learner::new(&counts, &goal, &initial, 1, &mut || Ok(())).unwrap();
                 finish(&mut continued);
                 let without_ties = |m: &Merge| (m.left, m.right, m.frequency);
                 let pairs = |learner: &Learner| learner.merges().iter().map(without_ties).collect::<Vec<_>>();

@@ -10,6 +10,7 @@
 
 pub mod chars;
 pub mod count;
+pub mod counts_file;
 pub mod encode;
 pub mod error;
 pub mod hash;
@@ -19,6 +20,7 @@ pub mod recount;
 pub mod sequence;
 pub mod symbols;
 pub mod text_counter;
+pub mod tokenizer;
 pub mod whitespace;
 
 #[cfg(feature = "python")]

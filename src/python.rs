@@ -3,18 +3,22 @@
 //! Everything that takes longer than a few microseconds runs without the GIL, and no lock is waited for while it is
 //! held. Loops that may take long belong to Python: a step here lasts some ten milliseconds.
 
-use crate::count::WordCounts;
-use crate::encode::{Encoder, Scratch, UNKNOWN};
+use crate::count::{Word, WordCounts};
+use crate::encode::{Encoder, UNKNOWN};
 use crate::error::Error;
 use crate::learn::{Goal, Learner, Stopped};
 use crate::text_counter::TextCounter;
-use crate::{chars, whitespace};
-use pyo3::exceptions::{PyMemoryError, PyOverflowError, PyRuntimeError, PyTypeError};
+use crate::tokenizer::{Session, Tokenizer, Unknown};
+use crate::{chars, counts_file, whitespace};
+use pyo3::exceptions::{PyMemoryError, PyOSError, PyOverflowError, PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBytes, PyIterator, PyList, PyString, PyTuple};
+use pyo3::types::{PyByteArray, PyBytes, PyIterator, PyList, PyString, PyTuple};
 use std::borrow::Cow;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Texts shorter than this are encoded with the GIL held: letting it go would cost more.
@@ -26,7 +30,7 @@ const PIECE: usize = 1 << 20;
 #[pymodule(gil_used = false)]
 mod _core {
     #[pymodule_export]
-    use super::{PyEncoder, PyLearner, PyTextCounter, PyWordCounts};
+    use super::{PyLearner, PyTextCounter, PyTokenizer, PyWordCounts, merge_counts_files};
 
     #[pymodule_export]
     #[allow(non_upper_case_globals)]
@@ -65,24 +69,44 @@ fn reference(py: Python<'_>) -> PyResult<&Bound<'_, PyModule>> {
     Ok(REFERENCE.get_or_try_init(py, || py.import("exactbpe.reference").map(Bound::unbind))?.bind(py))
 }
 
+fn bpe_error(py: Python<'_>, message: String) -> PyErr {
+    match reference(py).and_then(|module| module.getattr("BPEError")?.call1((message,))) {
+        Ok(instance) => PyErr::from_value(instance),
+        Err(error) => error,
+    }
+}
+
 fn exception(py: Python<'_>, error: &Error) -> PyErr {
     let message = error.to_string();
     match error {
         Error::Overflow(_) | Error::PairOverflow(_) => PyOverflowError::new_err(message),
         Error::Memory { .. } => PyMemoryError::new_err(message),
-        Error::Invalid(_) | Error::NotUtf8(_) => match reference(py).and_then(|module| module.getattr("BPEError")) {
-            Ok(class) => match class.call1((message,)) {
-                Ok(instance) => PyErr::from_value(instance),
-                Err(error) => error,
-            },
-            Err(error) => error,
-        },
+        Error::Io(_) => PyOSError::new_err(message),
+        Error::Invalid(_) | Error::NotUtf8(_) | Error::Interrupted => bpe_error(py, message),
     }
 }
 
 /// Runs `f` without the GIL.
 fn detached<T: Send>(py: Python<'_>, f: impl FnOnce() -> Result<T, Error> + Send) -> PyResult<T> {
     py.detach(f).map_err(|error| exception(py, &error))
+}
+
+/// Runs `f` without the GIL; what it is given tells whether to go on, and obeys Ctrl-C.
+fn interruptible<T: Send>(
+    py: Python<'_>,
+    f: impl FnOnce(&mut dyn FnMut() -> Result<(), Error>) -> Result<T, Error> + Send,
+) -> PyResult<T> {
+    let mut signal = None;
+    let result = py.detach(|| {
+        f(&mut || match Python::attach(|py| py.check_signals()) {
+            Ok(()) => Ok(()),
+            Err(raised) => {
+                signal = Some(raised);
+                Err(Error::Interrupted)
+            }
+        })
+    });
+    result.map_err(|error| signal.unwrap_or_else(|| exception(py, &error)))
 }
 
 /// What a panic may have left behind a lock is still valid: every step replaces it as a whole or not at all.
@@ -93,29 +117,128 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 // ------------------------------------------------------------------------------------------------- counting
 
 #[pyclass(frozen, name = "WordCounts", module = "exactbpe._core")]
-struct PyWordCounts(Mutex<WordCounts>);
+struct PyWordCounts(Mutex<Arc<WordCounts>>);
+
+impl PyWordCounts {
+    fn wrap(counts: WordCounts) -> PyWordCounts {
+        PyWordCounts(Mutex::new(Arc::new(counts)))
+    }
+
+    /// The counts as they are now; what is added later does not change them.
+    fn snapshot(&self) -> Arc<WordCounts> {
+        lock(&self.0).clone()
+    }
+
+    fn change(
+        &self,
+        py: Python<'_>,
+        f: impl FnOnce(&mut WordCounts) -> Result<(), Error> + Send,
+    ) -> PyResult<()> {
+        detached(py, || f(Arc::make_mut(&mut lock(&self.0))))
+    }
+}
 
 #[pymethods]
 impl PyWordCounts {
     #[new]
     fn new() -> PyWordCounts {
-        PyWordCounts(Mutex::default())
+        PyWordCounts::wrap(WordCounts::default())
     }
 
     fn add_words(&self, py: Python<'_>, words: &Bound<'_, PyIterator>, name: &str) -> PyResult<()> {
-        for_each_string(words, name, |word| {
-            lock(&self.0).add(word, 1).map_err(|error| exception(py, &error))
+        let mut counts = WordCounts::default();
+        for_each_string(words, name, |word| counts.add(word, 1).map_err(|error| exception(py, &error)))?;
+        self.change(py, move |all| all.merge(&counts))
+    }
+
+    fn add_word(&self, py: Python<'_>, word: &Bound<'_, PyString>, count: u64) -> PyResult<()> {
+        let word = bytes(word)?;
+        self.change(py, |all| all.add(&word, count))
+    }
+
+    fn merge(&self, py: Python<'_>, other: &PyWordCounts) -> PyResult<()> {
+        let other = other.snapshot();
+        self.change(py, |all| {
+            if all.is_empty() {
+                all.clone_from(&other);
+                return Ok(());
+            }
+            all.merge(&other)
         })
     }
 
-    fn __len__(&self, py: Python<'_>) -> usize {
-        py.detach(|| lock(&self.0).len())
+    fn get(&self, word: &Bound<'_, PyString>) -> PyResult<u64> {
+        Ok(self.snapshot().get(&bytes(word)?))
+    }
+
+    fn __len__(&self) -> usize {
+        self.snapshot().len()
     }
 
     #[getter]
     fn total(&self, py: Python<'_>) -> u128 {
-        py.detach(|| lock(&self.0).total())
+        let counts = self.snapshot();
+        py.detach(|| counts.total())
     }
+
+    fn equals(&self, py: Python<'_>, other: &PyWordCounts) -> bool {
+        let (a, b) = (self.snapshot(), other.snapshot());
+        py.detach(|| *a == *b)
+    }
+
+    fn most_common<'py>(&self, py: Python<'py>, n: usize) -> PyResult<Vec<(Bound<'py, PyString>, u64)>> {
+        let counts = self.snapshot();
+        let mut sorted: Vec<(Word<'_>, u64)> = py.detach(|| counts.sorted_by_count());
+        sorted.truncate(n);
+        sorted.into_iter().map(|(word, count)| Ok((string(py, &word)?, count))).collect()
+    }
+
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let counts = self.snapshot();
+        let file = BufWriter::new(File::create(path)?);
+        interruptible(py, |go_on| counts_file::save(&counts, file, go_on))
+    }
+
+    #[staticmethod]
+    fn load(py: Python<'_>, path: PathBuf) -> PyResult<PyWordCounts> {
+        let file = File::open(path)?;
+        interruptible(py, |go_on| counts_file::load(file, go_on)).map(PyWordCounts::wrap)
+    }
+
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let counts = self.snapshot();
+        let mut file = Vec::new();
+        interruptible(py, |go_on| counts_file::save(&counts, &mut file, go_on))?;
+        Ok(PyBytes::new(py, &file))
+    }
+
+    #[staticmethod]
+    fn from_bytes(py: Python<'_>, file: &[u8]) -> PyResult<PyWordCounts> {
+        interruptible(py, |go_on| counts_file::load(file, go_on)).map(PyWordCounts::wrap)
+    }
+}
+
+/// Adds up files of counts into one. What is wrong with a file comes with its name.
+#[pyfunction]
+fn merge_counts_files(py: Python<'_>, paths: Vec<PathBuf>, output: PathBuf) -> PyResult<()> {
+    let named = |reader: usize, error: Error| match error {
+        Error::Invalid(message) => Error::Invalid(format!("{}: {message}", paths[reader].display())),
+        other => other,
+    };
+    let mut readers = Vec::with_capacity(paths.len());
+    for (i, path) in paths.iter().enumerate() {
+        let file = File::open(path)?;
+        readers.push(detached(py, || counts_file::Reader::new(file).map_err(|error| named(i, error.into())))?);
+    }
+    let file = File::create(output)?;
+    interruptible(py, |go_on| {
+        let mut writer = counts_file::Writer::new(file);
+        counts_file::merge(&mut readers, &mut writer, go_on).map_err(|(reader, error)| match reader {
+            Some(reader) => named(reader, error),
+            None => error,
+        })?;
+        writer.finish().map_err(|error| counts_file::FileError::Io(error).into())
+    })
 }
 
 /// Calls `f` with the bytes of every string; obeys Ctrl-C.
@@ -192,7 +315,12 @@ impl PyTextCounter {
     fn finish(&self, py: Python<'_>) -> PyResult<PyWordCounts> {
         let counter = py.detach(|| lock(&self.0).take());
         let counter = counter.ok_or_else(|| PyRuntimeError::new_err("the counter is finished"))?;
-        detached(py, || counter.finish()).map(|counts| PyWordCounts(Mutex::new(counts)))
+        detached(py, || counter.finish()).map(PyWordCounts::wrap)
+    }
+
+    #[getter]
+    fn memory(&self, py: Python<'_>) -> PyResult<usize> {
+        self.with(py, |counter| Ok(counter.memory()))
     }
 }
 
@@ -219,11 +347,32 @@ impl PyLearner {
         vocab_size: u64,
         max_merges: u64,
         min_frequency: u64,
+        word_prefix: &Bound<'_, PyString>,
+        initial_merges: &Bound<'_, PyList>,
         threads: usize,
     ) -> PyResult<PyLearner> {
-        let goal = Goal { vocab_size, max_merges, min_frequency };
-        let learner = detached(py, || Learner::new(&lock(&counts.0), &goal, &[], threads))?;
+        let goal = Goal { vocab_size, max_merges, min_frequency, prefix: bytes(word_prefix)?.into_owned() };
+        let initial = rules(initial_merges)?;
+        let initial = initial.iter().map(|(left, right)| Ok((bytes(left)?.into_owned(), bytes(right)?.into_owned())));
+        let initial = initial.collect::<PyResult<Vec<_>>>()?;
+        let counts = counts.snapshot();
+        let learner = interruptible(py, |go_on| Learner::new(&counts, &goal, &initial, threads, go_on))?;
         Ok(PyLearner(Mutex::new(learner)))
+    }
+
+    #[getter]
+    fn learned(&self, py: Python<'_>) -> usize {
+        py.detach(|| lock(&self.0).merges().len())
+    }
+
+    #[getter]
+    fn max_merges(&self, py: Python<'_>) -> usize {
+        py.detach(|| lock(&self.0).max_merges())
+    }
+
+    #[getter]
+    fn memory(&self, py: Python<'_>) -> usize {
+        py.detach(|| lock(&self.0).memory())
     }
 
     fn step(&self, py: Python<'_>, seconds: f64) -> PyResult<Option<&'static str>> {
@@ -264,58 +413,241 @@ impl PyLearner {
 
 // ------------------------------------------------------------------------------------------------- encoding
 
-#[pyclass(frozen, name = "Encoder", module = "exactbpe._core")]
-struct PyEncoder {
-    encoder: Encoder,
+#[pyclass(frozen, name = "Tokenizer", module = "exactbpe._core")]
+struct PyTokenizer {
+    tokenizer: Tokenizer,
     strings: Vec<PyOnceLock<Py<PyString>>>, // by symbol: one shared `str` each, made when first needed
-    scratches: Mutex<Vec<Scratch>>,
+    sessions: Mutex<Vec<Session>>,          // those that no call uses at the moment
 }
 
 #[pymethods]
-impl PyEncoder {
+impl PyTokenizer {
     #[new]
-    fn new(py: Python<'_>, merges: &Bound<'_, PyList>) -> PyResult<PyEncoder> {
-        let Some(rules) = merges.iter().map(|rule| parts(&rule)).collect::<Option<Vec<_>>>() else {
-            // Let the one who knows the words refuse it.
-            reference(py)?.call_method1("rules", (merges,))?.try_iter()?.try_for_each(|rule| rule.map(drop))?;
-            return Err(PyTypeError::new_err("merges must be a list of pairs of strings"));
-        };
+    fn new(
+        py: Python<'_>,
+        merges: &Bound<'_, PyList>,
+        alphabet: Option<Vec<u32>>,
+        unknown: &str,
+        word_prefix: &Bound<'_, PyString>,
+        cache_bytes: usize,
+    ) -> PyResult<PyTokenizer> {
+        let rules = rules(merges)?;
         let rules = rules.iter().map(|(left, right)| Ok((bytes(left)?, bytes(right)?))).collect::<PyResult<Vec<_>>>()?;
         let rules: Vec<(&[u8], &[u8])> = rules.iter().map(|(left, right)| (&**left, &**right)).collect();
-        let encoder = py.detach(|| Encoder::new(&rules, None));
+        let encoder = py.detach(|| Encoder::new(&rules, alphabet.as_deref()));
         let strings = std::iter::repeat_with(PyOnceLock::new).take(encoder.symbols().len()).collect();
-        Ok(PyEncoder { encoder, strings, scratches: Mutex::default() })
+        let next_id = crate::sequence::position(encoder.vocab_size());
+        let unknown = match unknown {
+            "error" => Unknown::Refuse,
+            "bytes" => Unknown::Bytes(next_id),
+            _ => Unknown::Token(next_id),
+        };
+        let prefix = bytes(word_prefix)?.into_owned();
+        let tokenizer = Tokenizer { encoder, unknown, prefix, cache_bytes };
+        Ok(PyTokenizer { tokenizer, strings, sessions: Mutex::default() })
+    }
+
+    /// The strings of the alphabet and of all that rules make, by id.
+    fn vocabulary<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyString>>> {
+        let known = crate::sequence::position(self.tokenizer.encoder.vocab_size());
+        (0..known).map(|symbol| self.token(py, symbol)).collect()
+    }
+
+    /// The characters of the alphabet, in order.
+    fn alphabet<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyString>>> {
+        let size = crate::sequence::position(self.tokenizer.encoder.alphabet_size());
+        (0..size).map(|symbol| self.token(py, symbol)).collect()
+    }
+
+    /// The rules, as they were given.
+    fn merges<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let rules = self.tokenizer.encoder.rules();
+        let pairs = rules.map(|(left, right)| PyList::new(py, [self.token(py, left)?, self.token(py, right)?]));
+        PyList::new(py, pairs.collect::<PyResult<Vec<_>>>()?)
+    }
+
+    fn has_symbol(&self, token: &Bound<'_, PyString>) -> PyResult<bool> {
+        let token = bytes(token)?;
+        let known = self.tokenizer.encoder.symbols().iter().take(self.tokenizer.encoder.vocab_size());
+        Ok(known.into_iter().any(|symbol| symbol == &*token))
     }
 
     fn tokenize<'py>(&self, py: Python<'py>, text: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyList>> {
-        let text = bytes(text)?;
-        let mut symbols = Vec::new();
-        let mut scratch = self.scratches.try_lock().ok().and_then(|mut free| free.pop()).unwrap_or_default();
-        if text.len() < SHORT_TEXT {
-            self.encoder.encode(&text, &mut scratch, &mut symbols);
-        } else {
-            for piece in whitespace::cut(&text, text.len().div_ceil(PIECE)) {
-                py.detach(|| self.encoder.encode(piece, &mut scratch, &mut symbols));
-                py.check_signals()?;
-            }
-        }
-        // Where another thread holds the lock, dropping the scratch is cheaper than waiting.
-        if let Ok(mut free) = self.scratches.try_lock() {
-            free.push(scratch);
-        }
+        let symbols = self.symbols(py, text)?;
         let tokens = symbols.into_iter().map(|symbol| self.token(py, symbol)).collect::<PyResult<Vec<_>>>()?;
         PyList::new(py, tokens)
     }
+
+    fn encode(&self, py: Python<'_>, text: &Bound<'_, PyString>) -> PyResult<Vec<u32>> {
+        let mut ids = self.symbols(py, text)?;
+        self.tokenizer.ids(&mut ids).map_err(|code_point| self.unknown(py, code_point, text))?;
+        Ok(ids)
+    }
+
+    fn count(&self, py: Python<'_>, text: &Bound<'_, PyString>) -> PyResult<usize> {
+        let symbols = self.symbols(py, text)?;
+        Ok(self.tokenizer.count(&symbols))
+    }
+
+    /// Ids of all texts, and where those of each begin and the last end, as bytes of `u32` and `i64`.
+    fn encode_batch<'py>(
+        &self,
+        py: Python<'py>,
+        texts: &Bound<'py, PyList>,
+        threads: usize,
+    ) -> PyResult<(Bound<'py, PyByteArray>, Bound<'py, PyByteArray>)> {
+        let mut offsets = vec![0_i64];
+        let mut ids: Vec<u32> = Vec::new();
+        self.batch(py, texts, threads, |part, ends| {
+            let before = *offsets.last().unwrap_or(&0);
+            offsets.extend(ends.iter().map(|end| before + end));
+            ids.extend(part);
+        })?;
+        let ids = PyByteArray::new_with(py, ids.len() * 4, |bytes| {
+            py.detach(|| bytes.as_chunks_mut().0.iter_mut().zip(&ids).for_each(|(b, id)| *b = id.to_ne_bytes()));
+            Ok(())
+        })?;
+        let offsets = PyByteArray::new_with(py, offsets.len() * 8, |bytes| {
+            bytes.as_chunks_mut().0.iter_mut().zip(&offsets).for_each(|(b, end)| *b = end.to_ne_bytes());
+            Ok(())
+        })?;
+        Ok((ids, offsets))
+    }
+
+    fn count_batch(&self, py: Python<'_>, texts: &Bound<'_, PyList>, threads: usize) -> PyResult<Vec<i64>> {
+        let mut counts = Vec::with_capacity(texts.len());
+        self.batch(py, texts, threads, |_, ends| {
+            let starts = std::iter::once(&0).chain(ends);
+            counts.extend(ends.iter().zip(starts).map(|(end, start)| end - start));
+        })?;
+        Ok(counts)
+    }
 }
 
-impl PyEncoder {
+/// What one thread made of its texts: ids, and where those of each text end.
+type Part = (Vec<u32>, Vec<i64>);
+
+impl PyTokenizer {
     fn token<'py>(&self, py: Python<'py>, symbol: u32) -> PyResult<Bound<'py, PyString>> {
         if symbol & UNKNOWN != 0 {
             return char_string(py, symbol & !UNKNOWN);
         }
-        let make = || string(py, self.encoder.symbols().get(symbol)).map(Bound::unbind);
+        let make = || string(py, self.tokenizer.encoder.symbols().get(symbol)).map(Bound::unbind);
         Ok(self.strings[symbol as usize].get_or_try_init(py, make)?.bind(py).clone())
     }
+
+    /// Works with a session that no other call uses. Nobody waits: where the lock is taken, a new one is made.
+    fn with_session<T>(&self, f: impl FnOnce(&mut Session) -> T) -> T {
+        let free = self.sessions.try_lock().ok().and_then(|mut sessions| sessions.pop());
+        let mut session = free.unwrap_or_else(|| self.tokenizer.session());
+        let result = f(&mut session);
+        if let Ok(mut sessions) = self.sessions.try_lock() {
+            sessions.push(session);
+        }
+        result
+    }
+
+    fn symbols(&self, py: Python<'_>, text: &Bound<'_, PyString>) -> PyResult<Vec<u32>> {
+        let text = bytes(text)?;
+        let mut symbols = Vec::new();
+        self.with_session(|session| {
+            if text.len() < SHORT_TEXT {
+                self.tokenizer.symbols(&text, session, &mut symbols);
+                return Ok(());
+            }
+            for piece in whitespace::cut(&text, text.len().div_ceil(PIECE)) {
+                py.detach(|| self.tokenizer.symbols(piece, session, &mut symbols));
+                py.check_signals()?;
+            }
+            Ok::<(), PyErr>(())
+        })?;
+        Ok(symbols)
+    }
+
+    /// Encodes texts on several threads, some megabytes at a time; `f` gets the parts in order.
+    fn batch(
+        &self,
+        py: Python<'_>,
+        texts: &Bound<'_, PyList>,
+        threads: usize,
+        mut f: impl FnMut(&[u32], &[i64]),
+    ) -> PyResult<()> {
+        // References of our own: another thread may change the list while we work.
+        let mut strings = Vec::with_capacity(texts.len());
+        for (index, text) in texts.iter().enumerate() {
+            let Ok(text) = text.cast::<PyString>() else {
+                let refusal = reference(py)?.call_method1("not_a_str", (format!("texts[{index}]"), text))?;
+                return Err(PyErr::from_value(refusal));
+            };
+            strings.push(text.clone());
+        }
+        let texts = strings.iter().map(bytes).collect::<PyResult<Vec<_>>>()?;
+        let mut done = 0;
+        while done < texts.len() {
+            let mut groups = Vec::with_capacity(threads);
+            for _ in 0..threads.max(1) {
+                let (start, mut size) = (done, 0);
+                while done < texts.len() && size < PIECE {
+                    size += texts[done].len() + 16;
+                    done += 1;
+                }
+                groups.push(start..done);
+            }
+            let parts = py.detach(|| {
+                std::thread::scope(|scope| {
+                    let last = groups.pop();
+                    let work = |group: std::ops::Range<usize>| {
+                        self.with_session(|session| {
+                            let (mut ids, mut ends) = (Vec::new(), Vec::with_capacity(group.len()));
+                            for (index, text) in group.clone().zip(&texts[group]) {
+                                let mut symbols = Vec::new();
+                                self.tokenizer.symbols(text, session, &mut symbols);
+                                self.tokenizer.ids(&mut symbols).map_err(|code_point| (index, code_point))?;
+                                ids.extend(symbols);
+                                ends.push(i64::try_from(ids.len()).unwrap_or(i64::MAX));
+                            }
+                            Ok((ids, ends))
+                        })
+                    };
+                    let others: Vec<_> = groups.into_iter().map(|group| scope.spawn(move || work(group))).collect();
+                    let last = last.map(work);
+                    let join = |other: std::thread::ScopedJoinHandle<'_, Result<Part, (usize, u32)>>| {
+                        other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+                    };
+                    others.into_iter().map(join).chain(last).collect::<Result<Vec<Part>, _>>()
+                })
+            });
+            let parts = parts.map_err(|(index, code_point)| {
+                let error = self.unknown(py, code_point, &strings[index]);
+                bpe_error(py, format!("texts[{index}]: {}", error.value(py)))
+            })?;
+            parts.iter().for_each(|(ids, ends)| f(ids, ends));
+            py.check_signals()?;
+        }
+        Ok(())
+    }
+
+    /// The refusal of a character that has no id.
+    fn unknown(&self, py: Python<'_>, code_point: u32, text: &Bound<'_, PyString>) -> PyErr {
+        let refusal = || -> PyResult<PyErr> {
+            let character = char_string(py, code_point)?;
+            let at: isize = text.call_method1("find", (&character,))?.extract()?;
+            let place = if at < 0 { "in word_prefix".to_string() } else { format!("at position {at}") };
+            let name = character.call_method0("__repr__")?;
+            let remedy = "give the tokenizer unknown=\"<unk>\" or unknown=\"bytes\", or a larger alphabet";
+            Ok(bpe_error(py, format!("the character {name} (U+{code_point:04X}) {place} has no id: {remedy}")))
+        };
+        refusal().unwrap_or_else(|error| error)
+    }
+}
+
+/// The rules of a list; what is no rule is refused in the words of the reference.
+fn rules<'py>(merges: &Bound<'py, PyList>) -> PyResult<Vec<(Bound<'py, PyString>, Bound<'py, PyString>)>> {
+    if let Some(rules) = merges.iter().map(|rule| parts(&rule)).collect() {
+        return Ok(rules);
+    }
+    reference(merges.py())?.call_method1("rules", (merges,))?.try_iter()?.try_for_each(|rule| rule.map(drop))?;
+    Err(PyTypeError::new_err("merges must be a list of pairs of strings"))
 }
 
 /// The two parts of a rule, if it is a rule.

@@ -16,6 +16,9 @@ pub const SEPARATOR: u32 = 0;
 
 const TAG: u32 = 1 << 31;
 
+/// Words between two calls of `go_on`.
+const GO_ON: usize = 1 << 16;
+
 /// Neighbouring words that occur equally often.
 #[derive(Clone, Copy, Debug)]
 struct Run {
@@ -45,17 +48,26 @@ struct Compaction {
 pub struct Survey {
     /// The distinct characters; all have a number above zero.
     pub alphabet: CharMap,
+    prefix: Vec<u8>, // put before every word
     slots: u64,
     slots_by_count: NumberMap<u64>,
 }
 
 impl Survey {
-    /// Looks at all words.
-    pub fn new(counts: &WordCounts) -> Result<Survey, Error> {
-        let mut survey = Survey { alphabet: CharMap::default(), slots: 1, slots_by_count: NumberMap::default() };
-        for (word, count) in counts.iter().filter(|(word, _)| !word.is_empty()) {
+    /// Looks at all words, each with `prefix` before it; calls `go_on` now and then.
+    pub fn new(
+        counts: &WordCounts,
+        prefix: &[u8],
+        go_on: &mut dyn FnMut() -> Result<(), Error>,
+    ) -> Result<Survey, Error> {
+        let (alphabet, slots_by_count) = (CharMap::default(), NumberMap::default());
+        let mut survey = Survey { alphabet, prefix: prefix.to_vec(), slots: 1, slots_by_count };
+        for (i, (word, count)) in counts.iter().filter(|(word, _)| !word.is_empty()).enumerate() {
+            if i % GO_ON == 0 {
+                go_on()?;
+            }
             let mut slots = 1;
-            for code_point in chars::code_points(&word) {
+            for code_point in chars::code_points(prefix).chain(chars::code_points(&word)) {
                 slots += 1;
                 if survey.alphabet.get(code_point) == 0 {
                     survey.alphabet.set(code_point, 1);
@@ -89,8 +101,14 @@ pub fn position(at: usize) -> u32 {
 }
 
 impl Sequence {
-    /// Lays out all words, the most frequent first. The survey's alphabet must hold the ids of the characters.
-    pub fn new(counts: &WordCounts, survey: &Survey, symbols: &Symbols) -> Sequence {
+    /// Lays out all words, the most frequent first. The survey's alphabet must hold the ids of the characters. Calls
+    /// `go_on` now and then.
+    pub fn new(
+        counts: &WordCounts,
+        survey: &Survey,
+        symbols: &Symbols,
+        go_on: &mut dyn FnMut() -> Result<(), Error>,
+    ) -> Result<Sequence, Error> {
         let mut by_count: Vec<_> = survey.slots_by_count.iter().map(|(&count, &slots)| (count, slots)).collect();
         by_count.sort_unstable_by(|a, b| b.cmp(a));
         let mut starts = NumberMap::default();
@@ -102,16 +120,19 @@ impl Sequence {
             runs.push(Run { end: position(end), weight: count });
         }
         let mut slots = vec![SEPARATOR; end];
-        for (word, count) in counts.iter().filter(|(word, _)| !word.is_empty()) {
+        for (i, (word, count)) in counts.iter().filter(|(word, _)| !word.is_empty()).enumerate() {
+            if i % GO_ON == 0 {
+                go_on()?;
+            }
             if let Some(start) = starts.get_mut(&count) {
-                for code_point in chars::code_points(&word) {
+                for code_point in chars::code_points(&survey.prefix).chain(chars::code_points(&word)) {
                     slots[*start] = survey.alphabet.get(code_point);
                     *start += 1;
                 }
                 *start += 1;
             }
         }
-        Sequence { slots, runs, lengths: vec![1; symbols.len()], compacted: None }
+        Ok(Sequence { slots, runs, lengths: vec![1; symbols.len()], compacted: None })
     }
 
     /// The slots. After `compact` each is a symbol or a separator.
@@ -279,14 +300,14 @@ mod tests {
     fn sequence(words: &[(&str, u64)]) -> Sequence {
         let mut counts = WordCounts::default();
         words.iter().for_each(|(word, count)| counts.add(word.as_bytes(), *count).unwrap());
-        let mut survey = Survey::new(&counts).unwrap();
+        let mut survey = Survey::new(&counts, b"", &mut || Ok(())).unwrap();
         let mut symbols = Symbols::default();
         symbols.push(b"");
         for (id, c) in (1..).zip(survey.alphabet.code_points()) {
             survey.alphabet.set(c, id);
             symbols.push(char::from_u32(c).unwrap().to_string().as_bytes());
         }
-        Sequence::new(&counts, &survey, &symbols)
+        Sequence::new(&counts, &survey, &symbols, &mut || Ok(())).unwrap()
     }
 
     #[test]

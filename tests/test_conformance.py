@@ -16,6 +16,9 @@ EXAMPLES: list[tuple[str, list[Any], list[Any]]] = [
     # SPEC 2 to 4
     ("train", [["aaa"], 10], [["a", "a"], ["aa", "a"]]),
     ("encode", ["low lowest", [["l", "o"], ["lo", "w"], ["e", "s"], ["es", "t"]]], ["low", "low", "est"]),
+    ("encode", ["abc", [["b", "c"], ["a", "b"], ["b", "c"]]], ["a", "bc"]),  # the first of a repeated rule counts
+    ("encode", ["abcabc", [["a", "bc"], ["ab", "c"], ["a", "b"]]], ["abc", "abc"]),
+    ("encode", ["abcd", [["abc", "d"], ["a", "bc"], ["b", "c"]]], ["abcd"]),  # however "abc" came about
     # SPEC 5
     ("bpe_merges", [["low", "lower", "lowest"], 2], ["lo", "low"]),
     ("bpe_merges", [["aaa"], 3], ["aa", "aaa"]),

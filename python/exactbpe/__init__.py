@@ -8,9 +8,27 @@
 
 from exactbpe import reference
 from exactbpe._core import __version__
+from exactbpe.counting import WordCounts, merge_counts
 from exactbpe.encoding import encode
 from exactbpe.json_requests import solve
+from exactbpe.progress import Progress
 from exactbpe.reference import BPEError
-from exactbpe.training import bpe_merges, train
+from exactbpe.tokenizer import Span, Tokenizer
+from exactbpe.training import Learned, bpe_merges, learn, train
 
-__all__ = ["BPEError", "__version__", "bpe_merges", "encode", "reference", "solve", "train"]
+__all__ = [
+    "BPEError",
+    "Learned",
+    "Progress",
+    "Span",
+    "Tokenizer",
+    "WordCounts",
+    "__version__",
+    "bpe_merges",
+    "encode",
+    "learn",
+    "merge_counts",
+    "reference",
+    "solve",
+    "train",
+]

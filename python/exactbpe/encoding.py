@@ -33,4 +33,5 @@ def encode(text: str, merges: Iterable[Sequence[str]]) -> list[str]:
     """
     if not isinstance(text, str):
         raise not_a_str("text", text)
-    return _core.Encoder(list(iterator("merges", merges))).tokenize(text)
+    rules = list(iterator("merges", merges))
+    return _core.Tokenizer(rules, None, "error", "", 0).tokenize(text)

@@ -1,0 +1,54 @@
+"""Files: output that appears whole or not at all, and the refusal of what is not UTF-8."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from exactbpe.reference import BPEError
+
+PathLike = str | os.PathLike[str]
+
+
+@contextlib.contextmanager
+def replacing(path: PathLike) -> Iterator[Path]:
+    """A temporary file beside ``path`` that takes its place when the block ends without an error.
+
+    What is not a regular file (a pipe, a terminal) cannot be replaced and is written as it is.
+    """
+    target = Path(path)
+    if target.exists() and not target.is_file():
+        if target.is_dir():
+            raise IsADirectoryError(f"{target} is a directory: name a file in it")
+        yield target
+        return
+    target = target.resolve()  # the file behind a link is replaced, not the link
+    try:
+        descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    except FileNotFoundError:
+        raise FileNotFoundError(f"there is no folder {target.parent}") from None
+    os.close(descriptor)
+    temporary = Path(name)
+    try:
+        yield temporary
+        with temporary.open("rb+") as written:
+            os.fsync(written.fileno())
+        temporary.chmod(target.stat().st_mode if target.exists() else 0o666 & ~_umask())
+        temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _umask() -> int:
+    # It can only be read by setting it.
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+def not_utf8(source: object, offset: int) -> BPEError:
+    """The refusal of bytes that are not UTF-8; ``offset`` counts bytes from the start of ``source``."""
+    return BPEError(f"{source} is not valid UTF-8 at byte {offset}: convert it, or replace what is wrong, first")

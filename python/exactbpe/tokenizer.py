@@ -1,0 +1,287 @@
+"""A tokenizer: merges, compiled once, for any number of texts."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from exactbpe import _core
+from exactbpe.counting import cores
+from exactbpe.reference import BPEError, iterator, not_a_str, whole_number
+from exactbpe.training import checked_prefix
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+# Ids of the 256 byte tokens come after the vocabulary of the merges, in this spelling.
+BYTE_TOKENS = [f"<0x{byte:02X}>" for byte in range(256)]
+
+
+class Span(NamedTuple):
+    """A token and where it stands in its text, in code points: ``text[start:end] == token``."""
+
+    token: str
+    start: int
+    end: int
+
+
+class Tokenizer:
+    """Splits texts into tokens by merges, as ids or strings. It never changes.
+
+    Ids: the alphabet in code point order, then the merged symbols in the order learned (a symbol that two
+    rules make has one id), then the tokens for unknown characters, if any.
+
+    Args:
+        merges: pairs of non-empty strings, trained or hand-made.
+        alphabet: the characters that have an id; the characters that the merges mention if not given.
+        unknown: what becomes of a character without an id: ``"error"`` refuses it, ``"bytes"`` gives an id
+            to each of its UTF-8 bytes, any other string is a token for each such character.
+        word_prefix: put before every word, so that `decode` can restore words and spaces.
+        cache_bytes: memory for words seen before, for each thread; 0 for none. It changes no result.
+
+    Raises:
+        TypeError: an argument has the wrong type.
+        BPEError: a rule is not a pair of non-empty strings, an element of ``alphabet`` is not one
+            character, or the token for unknown characters is a symbol already.
+
+    >>> tokenizer = Tokenizer([["l", "o"], ["lo", "w"]], "lowest")
+    >>> tokenizer.tokenize("low slow")
+    ['low', 's', 'low']
+    >>> tokenizer.encode("low slow")
+    [7, 3, 7]
+    >>> tokenizer.decode([7, 3, 7])
+    'lowslow'
+    """
+
+    def __init__(
+        self,
+        merges: Iterable[Sequence[str]],
+        alphabet: Iterable[str] | None = None,
+        *,
+        unknown: str = "error",
+        word_prefix: str = "",
+        cache_bytes: int = 1 << 22,
+    ) -> None:
+        if not isinstance(unknown, str):
+            raise not_a_str("unknown", unknown)
+        if not unknown:
+            raise BPEError('unknown must be "error", "bytes" or a token, not an empty string')
+        cache_bytes = max(0, min(whole_number("cache_bytes", cache_bytes), 1 << 40))
+        chars = None if alphabet is None else _code_points(alphabet)
+        rules = list(iterator("merges", merges))
+        self._unknown = unknown
+        self._word_prefix = checked_prefix(word_prefix)
+        self._cache_bytes = cache_bytes
+        self._core = _core.Tokenizer(rules, chars, unknown, self._word_prefix, cache_bytes)
+        clash = [token for token in self._unknown_tokens if self._core.has_symbol(token)]
+        if clash:
+            raise BPEError(f"the merges make {clash[0]!r}, which unknown={unknown!r} needs for itself")
+
+    # ------------------------------------------------------------------------------------ encoding
+
+    def tokenize(self, text: str) -> list[str]:
+        """The tokens of ``text``; without a prefix they equal ``exactbpe.encode(text, merges)``.
+
+        Raises:
+            TypeError: ``text`` is not a ``str``.
+        """
+        return self._core.tokenize(_text(text))
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of the tokens of ``text``.
+
+        Raises:
+            TypeError: ``text`` is not a ``str``.
+            BPEError: a character has no id and is to be refused; the message names it and its position.
+        """
+        return self._core.encode(_text(text))
+
+    def encode_array(self, text: str) -> NDArray[np.uint32]:
+        """As `encode`, in a NumPy array of shape ``(tokens,)``."""
+        return self.encode_batch([_text(text)], threads=1)[0]
+
+    def encode_batch(
+        self, texts: Iterable[str], *, threads: int | None = None
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        """The ids of all texts in one flat array, and where those of each begin.
+
+        Returns:
+            ``ids`` of shape ``(tokens,)`` and ``offsets`` of shape ``(texts + 1,)``: the ids of text *i*
+            are ``ids[offsets[i]:offsets[i + 1]]``.
+        """
+        import numpy as np
+
+        ids, offsets = self._core.encode_batch(list(iterator("texts", texts)), cores(threads))
+        return np.frombuffer(ids, np.uint32), np.frombuffer(offsets, np.int64)
+
+    def spans(self, text: str) -> list[Span]:
+        """The tokens of ``text`` with their places in it, in code points.
+
+        Of a token that holds the prefix only the rest stands in the text; a token of nothing but prefix
+        has an empty span.
+        """
+        tokens = iter(self.tokenize(text))
+        spans = []
+        # In Python's `re`, too, whitespace is what `str.isspace()` says.
+        for word in re.finditer(r"\S+", text):
+            at = word.start() - len(self._word_prefix)
+            while at < word.end():
+                token = next(tokens)
+                start, at = at, at + len(token)
+                spans.append(Span(token, max(start, word.start()), max(at, word.start())))
+        return spans
+
+    def count(self, text: str) -> int:
+        """How many ids ``text`` has, without making them; a character to be refused counts as one."""
+        return self._core.count(_text(text))
+
+    def count_batch(self, texts: Iterable[str], *, threads: int | None = None) -> list[int]:
+        """`count` for each text."""
+        return self._core.count_batch(list(iterator("texts", texts)), cores(threads))
+
+    # ------------------------------------------------------------------------------------ decoding
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """The text of ids: their tokens, joined.
+
+        With a prefix, each one becomes a space but the first, so that ``decode(encode(text))`` is
+        ``" ".join(text.split())`` for every text that does not hold the prefix itself.
+
+        Raises:
+            TypeError: an id is not a whole number.
+            BPEError: an id is not in the vocabulary; the message names its place.
+        """
+        tokens = [self._token(index, id) for index, id in enumerate(ids)]
+        text = self._join(tokens)
+        if self._word_prefix:
+            text = text.replace(self._word_prefix, " ").removeprefix(" ")
+        return text
+
+    def _token(self, index: int, id: int) -> str:
+        number = whole_number(f"ids[{index}]", id)
+        if not 0 <= number < self.vocab_size:
+            raise BPEError(f"ids[{index}] is {number}, but ids go from 0 to {self.vocab_size - 1}")
+        return self._tokens[number]
+
+    def _join(self, tokens: list[str]) -> str:
+        if self._unknown != "bytes":
+            return "".join(tokens)
+        spelled = bytearray()
+        for token in tokens:
+            byte = _BYTE.get(token)
+            spelled += token.encode("utf-8", "surrogatepass") if byte is None else byte
+        try:
+            return spelled.decode("utf-8", "surrogatepass")
+        except UnicodeDecodeError:  # ids cut inside a character
+            return spelled.decode("utf-8", "replace")
+
+    # ------------------------------------------------------------------------------------ vocabulary
+
+    @property
+    def vocab_size(self) -> int:
+        """How many ids there are."""
+        return len(self._tokens)
+
+    @cached_property
+    def vocab(self) -> Mapping[str, int]:
+        """The id of every token."""
+        return MappingProxyType({token: id for id, token in enumerate(self._tokens)})
+
+    def token_to_id(self, token: str) -> int | None:
+        """The id of a token, ``None`` if it has none."""
+        return self.vocab.get(token)
+
+    def id_to_token(self, id: int) -> str | None:
+        """The token of an id, ``None`` if there is none."""
+        number = whole_number("id", id)
+        return self._tokens[number] if 0 <= number < self.vocab_size else None
+
+    @property
+    def merges(self) -> list[list[str]]:
+        """The rules, as they were given."""
+        return self._core.merges()
+
+    @property
+    def alphabet(self) -> list[str]:
+        """The characters that have an id, in code point order."""
+        return self._core.alphabet()
+
+    @property
+    def unknown(self) -> str:
+        """What becomes of a character without an id."""
+        return self._unknown
+
+    @property
+    def word_prefix(self) -> str:
+        """What is put before every word."""
+        return self._word_prefix
+
+    @property
+    def _unknown_tokens(self) -> list[str]:
+        return {"error": [], "bytes": BYTE_TOKENS}.get(self._unknown, [self._unknown])
+
+    @cached_property
+    def _tokens(self) -> list[str]:
+        return self._core.vocabulary() + self._unknown_tokens
+
+    # ------------------------------------------------------------------------------------ identity
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of what decides the output, in hexadecimal; the same on every machine."""
+        parts = [self.merges, self.alphabet, self._unknown, self._word_prefix]
+        spelled = json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
+        return hashlib.sha256(spelled.encode("utf-8", "surrogatepass")).hexdigest()
+
+    def __eq__(self, other: object) -> bool:
+        return self.fingerprint == other.fingerprint if isinstance(other, Tokenizer) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        options = (self._unknown, self._word_prefix, self._cache_bytes)
+        return (_make, (self.merges, self.alphabet, *options))
+
+    def __copy__(self) -> Tokenizer:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Tokenizer:
+        return self
+
+    def __repr__(self) -> str:
+        return f"<Tokenizer: vocab_size={self.vocab_size}, unknown={self._unknown!r}, {self.fingerprint[:12]}>"
+
+
+_BYTE = {token: bytes([byte]) for byte, token in enumerate(BYTE_TOKENS)}
+
+
+def _make(
+    merges: list[list[str]], alphabet: list[str], unknown: str, word_prefix: str, cache_bytes: int
+) -> Tokenizer:
+    return Tokenizer(merges, alphabet, unknown=unknown, word_prefix=word_prefix, cache_bytes=cache_bytes)
+
+
+def _text(text: str) -> str:
+    if not isinstance(text, str):
+        raise not_a_str("text", text)
+    return text
+
+
+def _code_points(alphabet: Iterable[str]) -> list[int]:
+    if not hasattr(alphabet, "__iter__"):
+        raise TypeError(f"alphabet must be a str or a list of characters, not {type(alphabet).__name__}")
+    code_points = set()
+    for index, char in enumerate(alphabet):
+        if not isinstance(char, str):
+            raise not_a_str(f"alphabet[{index}]", char)
+        if len(char) != 1:
+            raise BPEError(f"alphabet[{index}] must be one character, not {char!r}")
+        code_points.add(ord(char))
+    return sorted(code_points)
