@@ -87,11 +87,14 @@ impl CharMap {
 
     /// The code points that have a number, in order.
     pub fn code_points(&self) -> Vec<u32> {
-        (0_u32..).zip(&self.pages).filter(|&(_, &page)| page > 0).fold(Vec::new(), |mut found, (block, &page)| {
-            let values = &self.values[usize::from(page) * PAGE..][..PAGE];
-            found.extend((block * 256..).zip(values).filter(|&(_, &value)| value > 0).map(|(c, _)| c));
-            found
-        })
+        (0_u32..).zip(&self.pages).filter(|&(_, &page)| page > 0).fold(
+            Vec::new(),
+            |mut found, (block, &page)| {
+                let values = &self.values[usize::from(page) * PAGE..][..PAGE];
+                found.extend((block * 256..).zip(values).filter(|&(_, &value)| value > 0).map(|(c, _)| c));
+                found
+            },
+        )
     }
 }
 

@@ -92,8 +92,10 @@ impl WordCounts {
         }
         let mut long = other.long.slots.iter().filter(|slot| slot.hash > 0);
         loop {
-            let batch: Vec<_> =
-                (&mut long).take(BATCH).map(|slot| (slot.hash, other.word_at(slot.start), slot.count)).collect();
+            let batch: Vec<_> = (&mut long)
+                .take(BATCH)
+                .map(|slot| (slot.hash, other.word_at(slot.start), slot.count))
+                .collect();
             if batch.is_empty() {
                 return Ok(());
             }
@@ -149,7 +151,8 @@ impl WordCounts {
 
     /// All words with their counts, in no order that means anything.
     pub fn iter(&self) -> impl Iterator<Item = (Word<'_>, u64)> {
-        let short = self.short.slots.iter().filter(|slot| slot.0 > 0).map(|slot| (Word::short(slot.0), slot.1));
+        let short =
+            self.short.slots.iter().filter(|slot| slot.0 > 0).map(|slot| (Word::short(slot.0), slot.1));
         let long = self.long.slots.iter().filter(|slot| slot.hash > 0);
         short.chain(long.map(|slot| (Word::Long(self.word_at(slot.start)), slot.count)))
     }
@@ -203,12 +206,14 @@ impl WordCounts {
             }
         }
         // Touch the words themselves too, or their misses would come one by one.
-        let touched = starts.iter().filter_map(|&start| self.arena.get(start)).fold(0, |sum, &byte| sum ^ byte);
+        let touched =
+            starts.iter().filter_map(|&start| self.arena.get(start)).fold(0, |sum, &byte| sum ^ byte);
         std::hint::black_box(touched);
         for &(hash, word, count) in batch {
             let hash = hash | 1; // 0 marks an empty slot
             let place = hash::slot(hash, self.long.bits);
-            let at = match self.long.find(place, |slot| slot.hash == hash && self.word_at(slot.start) == word) {
+            let at = match self.long.find(place, |slot| slot.hash == hash && self.word_at(slot.start) == word)
+            {
                 Ok(at) => at,
                 Err(at) => {
                     self.long.used += 1;

@@ -145,7 +145,7 @@ impl<R: Read> Reader<R> {
     }
 
     /// The next word and its count, in ascending order of words; `None` after the last.
-    pub fn next(&mut self) -> Result<Option<(&[u8], u64)>, FileError> {
+    pub fn next_word(&mut self) -> Result<Option<(&[u8], u64)>, FileError> {
         let start = self.offset();
         let shared = self.number()?;
         let rest = self.number()?;
@@ -217,7 +217,10 @@ impl<R: Read> Reader<R> {
 
     fn take(&mut self, n: usize) -> Result<&[u8], FileError> {
         if !self.fill(n)? {
-            return Err(FileError::Content("the file ends too early".into(), self.before + self.block.len() as u64));
+            return Err(FileError::Content(
+                "the file ends too early".into(),
+                self.before + self.block.len() as u64,
+            ));
         }
         self.at += n;
         Ok(&self.block[self.at - n..self.at])
@@ -294,7 +297,7 @@ fn advance<R: Read>(
     reader: usize,
     heap: &mut Heap,
 ) -> Result<(), (Option<usize>, Error)> {
-    let word = readers[reader].next().map_err(|error| (Some(reader), error.into()))?;
+    let word = readers[reader].next_word().map_err(|error| (Some(reader), error.into()))?;
     heap.extend(word.map(|(word, count)| Reverse((word.to_vec(), reader, count))));
     Ok(())
 }
@@ -320,7 +323,7 @@ pub fn save(
 pub fn load(file: impl Read, go_on: &mut dyn FnMut() -> Result<(), Error>) -> Result<WordCounts, Error> {
     let mut reader = Reader::new(file)?;
     let mut counts = WordCounts::default();
-    while let Some((word, count)) = reader.next()? {
+    while let Some((word, count)) = reader.next_word()? {
         counts.add(word, count)?;
         if counts.len() as u64 % GO_ON == 0 {
             go_on()?;

@@ -307,7 +307,9 @@ mod tests {
             ranks.entry(*rule).or_insert(rank);
         }
         let mut symbols: Vec<String> = word.chars().map(String::from).collect();
-        while let Some(lowest) = symbols.windows(2).filter_map(|pair| ranks.get(&(&*pair[0], &*pair[1]))).min() {
+        while let Some(lowest) =
+            symbols.windows(2).filter_map(|pair| ranks.get(&(&*pair[0], &*pair[1]))).min()
+        {
             let (left, right) = rules[*lowest];
             let mut at = 0;
             while at + 1 < symbols.len() {
@@ -323,7 +325,8 @@ mod tests {
 
     #[test]
     fn worked_examples() {
-        let cases: [(&[(&str, &str)], &str, &[&str]); 6] = [
+        type Case<'a> = (&'a [(&'a str, &'a str)], &'a str, &'a [&'a str]);
+        let cases: [Case<'_>; 6] = [
             (&[("e", "s"), ("es", "t"), ("l", "o"), ("lo", "w")], "lowest", &["low", "est"]),
             (&[("x", "ab"), ("a", "b")], "xab", &["xab"]),
             (&[("ab", "a"), ("a", "b")], "abab", &["ab", "ab"]),

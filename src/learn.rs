@@ -93,7 +93,9 @@ impl Learner {
         go_on: &mut dyn FnMut() -> Result<(), Error>,
     ) -> Result<Learner, Error> {
         let mut survey = Survey::new(counts, &goal.prefix, go_on)?;
-        for code_point in initial.iter().flat_map(|(left, right)| [left, right]).flat_map(|part| chars::code_points(part)) {
+        for code_point in
+            initial.iter().flat_map(|(left, right)| [left, right]).flat_map(|part| chars::code_points(part))
+        {
             survey.alphabet.set(code_point, 1);
         }
         let alphabet = survey.alphabet.code_points();
@@ -285,7 +287,8 @@ impl Learner {
             cell.weight -= adjacent.weight;
             cell.positions -= adjacent.positions;
         }
-        let (pairs, queue, symbols, threshold) = (&mut self.pairs, &mut self.queue, &self.symbols, self.threshold);
+        let (pairs, queue, symbols, threshold) =
+            (&mut self.pairs, &mut self.queue, &self.symbols, self.threshold);
         let repeating = !self.given.is_empty();
         let mut any = false;
         let mut track = |key, cell: &mut Cell| {
@@ -456,7 +459,11 @@ mod tests {
     }
 
     /// The rules, word by word: count everything, merge one pair, and again.
-    fn slow(words: &Words<'_>, min_frequency: u64, max_merges: usize) -> Vec<(String, String, u64, Option<u64>)> {
+    fn slow(
+        words: &Words<'_>,
+        min_frequency: u64,
+        max_merges: usize,
+    ) -> Vec<(String, String, u64, Option<u64>)> {
         let mut words: Vec<(Vec<String>, u64)> =
             words.iter().map(|(word, n)| (word.chars().map(String::from).collect(), *n)).collect();
         let mut merges = Vec::new();
@@ -499,7 +506,8 @@ mod tests {
         (0..1 + random(12))
             .map(|_| {
                 let longest = [4, 12, 60][usize::try_from(random(3)).unwrap()];
-                let word = (0..random(longest)).map(|_| char::from(b"abcde"[usize::try_from(random(letters)).unwrap()]));
+                let word = (0..random(longest))
+                    .map(|_| char::from(b"abcde"[usize::try_from(random(letters)).unwrap()]));
                 (word.collect(), 1 + random(4))
             })
             .collect::<HashMap<String, u64>>()
@@ -523,7 +531,16 @@ mod tests {
 
     #[test]
     fn a_large_array_takes_the_filtered_road_on_any_number_of_threads() {
-        let word: String = (0..40_000_u64).map(|i| char::from(b'a' + u8::try_from(crate::hash::mix(i ^ 0x9e37_79b9_7f4a_7c15, 0xd1b5_4a32_d192_ed03) % 17).unwrap())).collect();
+        let word: String = (0..40_000_u64)
+            .map(|i| {
+                char::from(
+                    b'a' + u8::try_from(
+                        crate::hash::mix(i ^ 0x9e37_79b9_7f4a_7c15, 0xd1b5_4a32_d192_ed03) % 17,
+                    )
+                    .unwrap(),
+                )
+            })
+            .collect();
         let words = [(word.as_str(), 3), ("abc", 7), ("c", 1)];
         let expected = slow(&words, 1, 60);
         for threads in 1..4 {
@@ -545,8 +562,10 @@ mod tests {
             let goal = Goal { vocab_size: u64::MAX, max_merges: 50, min_frequency: 1, prefix: Vec::new() };
             for k in 0..=whole.merges().len() {
                 let spelled = spelled(&whole);
-                let initial: Vec<_> =
-                    spelled[..k].iter().map(|(l, r, ..)| (l.clone().into_bytes(), r.clone().into_bytes())).collect();
+                let initial: Vec<_> = spelled[..k]
+                    .iter()
+                    .map(|(l, r, ..)| (l.clone().into_bytes(), r.clone().into_bytes()))
+                    .collect();
                 let mut continued = Learner::new(&counts, &goal, &initial, 1, &mut || Ok(())).unwrap();
                 finish(&mut continued);
                 let without_ties = |m: &Merge| (m.left, m.right, m.frequency);

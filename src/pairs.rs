@@ -205,7 +205,8 @@ fn comes_before(a: &Entry, b: &Entry, pairs: &Pairs, symbols: &Symbols) -> bool 
     if a.left != b.left {
         return a.left < b.left;
     }
-    let ((a_left, a_right), (b_left, b_right)) = (parts(pairs.get(a.number).key), parts(pairs.get(b.number).key));
+    let ((a_left, a_right), (b_left, b_right)) =
+        (parts(pairs.get(a.number).key), parts(pairs.get(b.number).key));
     if a_left != b_left {
         return symbols.get(a_left) < symbols.get(b_left);
     }

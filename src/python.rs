@@ -228,7 +228,8 @@ fn merge_counts_files(py: Python<'_>, paths: Vec<PathBuf>, output: PathBuf) -> P
     let mut readers = Vec::with_capacity(paths.len());
     for (i, path) in paths.iter().enumerate() {
         let file = File::open(path)?;
-        readers.push(detached(py, || counts_file::Reader::new(file).map_err(|error| named(i, error.into())))?);
+        readers
+            .push(detached(py, || counts_file::Reader::new(file).map_err(|error| named(i, error.into())))?);
     }
     let file = File::create(output)?;
     interruptible(py, |go_on| {
@@ -288,7 +289,8 @@ impl PyTextCounter {
         for_each_string(texts, name, |text| {
             if text.len() < SHORT_TEXT {
                 let mut counter = lock(&self.0);
-                let counter = counter.as_mut().ok_or_else(|| PyRuntimeError::new_err("the counter is finished"))?;
+                let counter =
+                    counter.as_mut().ok_or_else(|| PyRuntimeError::new_err("the counter is finished"))?;
                 return counter.add_text(text).map_err(|error| exception(py, &error));
             }
             for piece in whitespace::cut(text, text.len().div_ceil(PIECE)) {
@@ -341,6 +343,7 @@ struct PyLearner(Mutex<Learner>);
 #[pymethods]
 impl PyLearner {
     #[new]
+    #[allow(clippy::too_many_arguments, reason = "Python's side has a keyword for each")]
     fn new(
         py: Python<'_>,
         counts: &PyWordCounts,
@@ -353,7 +356,8 @@ impl PyLearner {
     ) -> PyResult<PyLearner> {
         let goal = Goal { vocab_size, max_merges, min_frequency, prefix: bytes(word_prefix)?.into_owned() };
         let initial = rules(initial_merges)?;
-        let initial = initial.iter().map(|(left, right)| Ok((bytes(left)?.into_owned(), bytes(right)?.into_owned())));
+        let initial =
+            initial.iter().map(|(left, right)| Ok((bytes(left)?.into_owned(), bytes(right)?.into_owned())));
         let initial = initial.collect::<PyResult<Vec<_>>>()?;
         let counts = counts.snapshot();
         let learner = interruptible(py, |go_on| Learner::new(&counts, &goal, &initial, threads, go_on))?;
@@ -432,7 +436,10 @@ impl PyTokenizer {
         cache_bytes: usize,
     ) -> PyResult<PyTokenizer> {
         let rules = rules(merges)?;
-        let rules = rules.iter().map(|(left, right)| Ok((bytes(left)?, bytes(right)?))).collect::<PyResult<Vec<_>>>()?;
+        let rules = rules
+            .iter()
+            .map(|(left, right)| Ok((bytes(left)?, bytes(right)?)))
+            .collect::<PyResult<Vec<_>>>()?;
         let rules: Vec<(&[u8], &[u8])> = rules.iter().map(|(left, right)| (&**left, &**right)).collect();
         let encoder = py.detach(|| Encoder::new(&rules, alphabet.as_deref()));
         let strings = std::iter::repeat_with(PyOnceLock::new).take(encoder.symbols().len()).collect();
@@ -462,7 +469,8 @@ impl PyTokenizer {
     /// The rules, as they were given.
     fn merges<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let rules = self.tokenizer.encoder.rules();
-        let pairs = rules.map(|(left, right)| PyList::new(py, [self.token(py, left)?, self.token(py, right)?]));
+        let pairs =
+            rules.map(|(left, right)| PyList::new(py, [self.token(py, left)?, self.token(py, right)?]));
         PyList::new(py, pairs.collect::<PyResult<Vec<_>>>()?)
     }
 
@@ -474,7 +482,8 @@ impl PyTokenizer {
 
     fn tokenize<'py>(&self, py: Python<'py>, text: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyList>> {
         let symbols = self.symbols(py, text)?;
-        let tokens = symbols.into_iter().map(|symbol| self.token(py, symbol)).collect::<PyResult<Vec<_>>>()?;
+        let tokens =
+            symbols.into_iter().map(|symbol| self.token(py, symbol)).collect::<PyResult<Vec<_>>>()?;
         PyList::new(py, tokens)
     }
 
@@ -504,7 +513,9 @@ impl PyTokenizer {
             ids.extend(part);
         })?;
         let ids = PyByteArray::new_with(py, ids.len() * 4, |bytes| {
-            py.detach(|| bytes.as_chunks_mut().0.iter_mut().zip(&ids).for_each(|(b, id)| *b = id.to_ne_bytes()));
+            py.detach(|| {
+                bytes.as_chunks_mut().0.iter_mut().zip(&ids).for_each(|(b, id)| *b = id.to_ne_bytes())
+            });
             Ok(())
         })?;
         let offsets = PyByteArray::new_with(py, offsets.len() * 8, |bytes| {
@@ -609,7 +620,8 @@ impl PyTokenizer {
                             Ok((ids, ends))
                         })
                     };
-                    let others: Vec<_> = groups.into_iter().map(|group| scope.spawn(move || work(group))).collect();
+                    let others: Vec<_> =
+                        groups.into_iter().map(|group| scope.spawn(move || work(group))).collect();
                     let last = last.map(work);
                     let join = |other: std::thread::ScopedJoinHandle<'_, Result<Part, (usize, u32)>>| {
                         other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -635,7 +647,10 @@ impl PyTokenizer {
             let place = if at < 0 { "in word_prefix".to_string() } else { format!("at position {at}") };
             let name = character.call_method0("__repr__")?;
             let remedy = "give the tokenizer unknown=\"<unk>\" or unknown=\"bytes\", or a larger alphabet";
-            Ok(bpe_error(py, format!("the character {name} (U+{code_point:04X}) {place} has no id: {remedy}")))
+            Ok(bpe_error(
+                py,
+                format!("the character {name} (U+{code_point:04X}) {place} has no id: {remedy}"),
+            ))
         };
         refusal().unwrap_or_else(|error| error)
     }
@@ -646,7 +661,10 @@ fn rules<'py>(merges: &Bound<'py, PyList>) -> PyResult<Vec<(Bound<'py, PyString>
     if let Some(rules) = merges.iter().map(|rule| parts(&rule)).collect() {
         return Ok(rules);
     }
-    reference(merges.py())?.call_method1("rules", (merges,))?.try_iter()?.try_for_each(|rule| rule.map(drop))?;
+    reference(merges.py())?
+        .call_method1("rules", (merges,))?
+        .try_iter()?
+        .try_for_each(|rule| rule.map(drop))?;
     Err(PyTypeError::new_err("merges must be a list of pairs of strings"))
 }
 

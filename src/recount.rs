@@ -58,7 +58,7 @@ struct Worker {
 impl Recount {
     /// Prepares a recount; every pair is known to occur less than `below` times.
     pub fn new(sequence: &Sequence, below: u64, min_frequency: u64, threads: usize) -> Recount {
-        let small = sequence.len() < SMALL;
+        let small = sequence.slots().len() < SMALL;
         let mut recount = Recount {
             pass: if small { Pass::Count } else { Pass::Filter },
             workers: Vec::new(),
@@ -138,7 +138,7 @@ impl Recount {
 
     fn start_pass(&mut self, sequence: &Sequence) {
         // The last slot is a separator: no pair starts there.
-        let (pairs, workers) = (sequence.len() - 1, self.workers.len());
+        let (pairs, workers) = (sequence.slots().len() - 1, self.workers.len());
         for (i, worker) in self.workers.iter_mut().enumerate() {
             worker.range = pairs * i / workers..pairs * (i + 1) / workers;
         }
@@ -171,11 +171,11 @@ fn in_parallel<W: Send>(
 /// Enough buckets that the average one stays well below the threshold, as far as that is affordable.
 fn filter_bits(sequence: &Sequence, below: u64) -> u32 {
     let mut total = 0_u128;
-    sequence.for_each_run(0..sequence.len(), |start, end, weight| {
+    sequence.for_each_run(0..sequence.slots().len(), |start, end, weight| {
         total += (end - start) as u128 * u128::from(weight);
     });
     let wanted = total * u128::from(4 * KEPT) / u128::from(below);
-    let affordable = hash::bits_for(sequence.len()).min(22);
+    let affordable = hash::bits_for(sequence.slots().len()).min(22);
     (128 - wanted.leading_zeros()).clamp(16.min(affordable), affordable)
 }
 

@@ -74,13 +74,17 @@ impl Survey {
                 }
             }
             if slots >= u64::from(TAG) {
-                return Err(Error::Invalid(format!("a word has {slots} characters; at most {} can be learned", TAG - 1)));
+                return Err(Error::Invalid(format!(
+                    "a word has {slots} characters; at most {} can be learned",
+                    TAG - 1
+                )));
             }
             survey.slots += slots;
             *survey.slots_by_count.entry(count).or_default() += slots;
         }
         if survey.slots > u64::from(u32::MAX) {
-            let message = "the distinct words have {} characters together; at most 2**32 can be learned at once";
+            let message =
+                "the distinct words have {} characters together; at most 2**32 can be learned at once";
             return Err(Error::Invalid(message.replace("{}", &survey.slots.to_string())));
         }
         Ok(survey)
@@ -109,7 +113,8 @@ impl Sequence {
         symbols: &Symbols,
         go_on: &mut dyn FnMut() -> Result<(), Error>,
     ) -> Result<Sequence, Error> {
-        let mut by_count: Vec<_> = survey.slots_by_count.iter().map(|(&count, &slots)| (count, slots)).collect();
+        let mut by_count: Vec<_> =
+            survey.slots_by_count.iter().map(|(&count, &slots)| (count, slots)).collect();
         by_count.sort_unstable_by(|a, b| b.cmp(a));
         let mut starts = NumberMap::default();
         let mut runs = Vec::with_capacity(by_count.len());
@@ -158,7 +163,8 @@ impl Sequence {
     /// through `most` slots and says whether it is done; nothing else may be asked of the sequence before.
     pub fn compact(&mut self, most: usize) -> bool {
         let Sequence { slots, runs, .. } = self;
-        let state = self.compacted.get_or_insert_with(|| Compaction { read: 1, written: 1, ..Compaction::default() });
+        let state =
+            self.compacted.get_or_insert_with(|| Compaction { read: 1, written: 1, ..Compaction::default() });
         let stop = state.read.saturating_add(most).min(slots.len());
         let (mut read, mut written, mut word) = (state.read, state.written, state.word);
         while read < stop {
@@ -208,11 +214,6 @@ impl Sequence {
         self.lengths[symbol as usize]
     }
 
-    /// The number of slots.
-    pub fn len(&self) -> usize {
-        self.slots.len()
-    }
-
     /// Bytes of memory in use.
     pub fn memory(&self) -> usize {
         size_of_val(&*self.slots) + size_of_val(&*self.runs) + size_of_val(&*self.lengths)
@@ -252,7 +253,8 @@ impl Sequence {
                     continue;
                 }
                 let before = self.slots[at - 1];
-                let before = if before & TAG == 0 { before } else { self.slots[at - (before & !TAG) as usize] };
+                let before =
+                    if before & TAG == 0 { before } else { self.slots[at - (before & !TAG) as usize] };
                 let tag = TAG | position(length);
                 self.slots[at] = joined;
                 self.slots[second] = TAG;

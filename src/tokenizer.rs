@@ -130,7 +130,11 @@ impl Tokenizer {
 
     /// The character that a symbol outside the vocabulary is.
     fn code_point(&self, symbol: u32) -> u32 {
-        if symbol & UNKNOWN == 0 { chars::read(self.encoder.symbols().get(symbol), 0).0 } else { symbol & !UNKNOWN }
+        if symbol & UNKNOWN == 0 {
+            chars::read(self.encoder.symbols().get(symbol), 0).0
+        } else {
+            symbol & !UNKNOWN
+        }
     }
 }
 

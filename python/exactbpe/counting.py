@@ -95,7 +95,9 @@ class WordCounts:
             if not isinstance(word, str):
                 raise not_a_str("a word", word)
             if word.split() != [word]:
-                raise BPEError(f"{word!r} is not a word: it is empty or holds whitespace; add texts with update()")
+                raise BPEError(
+                    f"{word!r} is not a word: it is empty or holds whitespace; add texts with update()"
+                )
             count = whole_number(f"the count of {word!r}", count)
             if count < 0:
                 raise BPEError(f"the count of {word!r} must not be negative, but is {count}")
@@ -175,8 +177,7 @@ class WordCounts:
             OSError: the file cannot be read.
             BPEError: it is no file of counts, or damaged; the message names the byte.
         """
-        with Path(path).open("rb"):  # for Python's own words where that fails
-            pass
+        _must_open(path)
         try:
             return cls._of(_core.WordCounts.load(path))
         except BPEError as error:
@@ -211,12 +212,11 @@ def merge_counts(paths: Iterable[PathLike], output: PathLike) -> None:
         BPEError: one is no file of counts, or damaged; the message names it and the byte.
         OverflowError: a sum passes 2**64 - 1.
     """
-    paths = [Path(path) for path in paths]
-    for path in paths:
-        with path.open("rb"):  # for Python's own words where that fails
-            pass
+    inputs: list[os.PathLike[str]] = [Path(path) for path in paths]
+    for path in inputs:
+        _must_open(path)
     with replacing(output) as temporary:
-        _core.merge_counts_files(paths, temporary)
+        _core.merge_counts_files(inputs, temporary)
 
 
 def cores(threads: int | None = None) -> int:
@@ -229,6 +229,12 @@ def cores(threads: int | None = None) -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def _must_open(path: PathLike) -> None:
+    # The core's words for a file that cannot be read would be poorer than Python's own.
+    with Path(path).open("rb"):
+        pass
 
 
 def _size(stream: BinaryIO) -> int | None:

@@ -51,4 +51,6 @@ def _umask() -> int:
 
 def not_utf8(source: object, offset: int) -> BPEError:
     """The refusal of bytes that are not UTF-8; ``offset`` counts bytes from the start of ``source``."""
-    return BPEError(f"{source} is not valid UTF-8 at byte {offset}: convert it, or replace what is wrong, first")
+    return BPEError(
+        f"{source} is not valid UTF-8 at byte {offset}: convert it, or replace what is wrong, first"
+    )

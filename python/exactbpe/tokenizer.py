@@ -256,7 +256,8 @@ class Tokenizer:
         return self
 
     def __repr__(self) -> str:
-        return f"<Tokenizer: vocab_size={self.vocab_size}, unknown={self._unknown!r}, {self.fingerprint[:12]}>"
+        unknown, fingerprint = self._unknown, self.fingerprint[:12]
+        return f"<Tokenizer: vocab_size={self.vocab_size}, unknown={unknown!r}, {fingerprint}>"
 
 
 _BYTE = {token: bytes([byte]) for byte, token in enumerate(BYTE_TOKENS)}

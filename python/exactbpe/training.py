@@ -107,7 +107,8 @@ def learn(
         raise TypeError(f"counts must be WordCounts, not {type(counts).__name__}: see WordCounts.update")
     before = initial_merges if isinstance(initial_merges, Learned) else None
     if before is not None and before.word_prefix != word_prefix:
-        raise BPEError(f"initial_merges were learned with word_prefix={before.word_prefix!r}, not {word_prefix!r}")
+        theirs = before.word_prefix
+        raise BPEError(f"initial_merges were learned with word_prefix={theirs!r}, not {word_prefix!r}")
     learner = _core.Learner(
         counts._core,
         clamped("vocab_size", vocab_size),
