@@ -1,1 +1,1 @@
-"""Measures exactbpe beside its peers, on equal work and with equal answers; `benchmarks/README.md` says how."""
+"""Measures exactbpe beside its peers, on equal work and with equal answers; see `benchmarks/README.md`."""

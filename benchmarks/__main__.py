@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from benchmarks import encode, small, train
-from benchmarks.measure import Job, Mismatch, Options, once
+from benchmarks.measure import Job, MismatchError, Options, once
 from benchmarks.peers import python_of_peers
 from benchmarks.places import PICTURES, ROOT
 from benchmarks.table import Table, markdown, write
@@ -44,7 +44,7 @@ def main() -> int:
     for name in given.tables or TABLES:
         try:
             table = TABLES[name](options)
-        except Mismatch as mismatch:
+        except MismatchError as mismatch:
             print(f"WRONG ANSWER in {name}, so no figures: {mismatch}", file=sys.stderr)
             wrong = 1
             continue

@@ -37,8 +37,8 @@ def timed(work: Callable[[], T], limit: float) -> tuple[T, float, int]:
 def peak_memory() -> int:
     """The most memory that this process has held, in bytes.
 
-    Linux hands the ``ru_maxrss`` of a parent down to the program it starts (500 MB in the harness show up as 500 MB
-    here), so the kernel's own mark for this program, ``VmHWM``, is asked first.
+    Linux hands the ``ru_maxrss`` of a parent down to the program it starts (500 MB in the harness show up
+    as 500 MB here), so the kernel's own mark for this program, ``VmHWM``, is asked first.
     """
     status = Path("/proc/self/status")
     if status.exists():

@@ -66,7 +66,7 @@ def giant(letters: str, length: int) -> Path:
 
 
 def grown(text: Path, times: int) -> Path:
-    """``text`` repeated ``times`` times, each time with other letters, so that distinct words grow with it."""
+    """``text`` ``times`` times over, each time with other letters, so that distinct words grow with it."""
 
     def make(path: Path) -> None:
         with path.open("wb") as file:

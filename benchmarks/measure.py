@@ -20,7 +20,7 @@ from typing import Any
 from benchmarks.places import ROOT
 
 
-class Mismatch(Exception):
+class MismatchError(Exception):
     """Two outputs that should be equal are not: no figure of that table is worth printing."""
 
 
@@ -83,7 +83,7 @@ Results = dict[tuple[str, int], Series]
 
 
 def measure(jobs: Sequence[Job], options: Options) -> Results:
-    """Run all ``jobs`` in turn, ``options.runs`` times; a job that failed or ran out of time is not repeated."""
+    """Run ``jobs`` in turn, ``options.runs`` times; what fails or runs out of time is not repeated."""
     results: Results = {(job.engine, job.threads): Series() for job in jobs}
     for run in range(options.runs):
         for job in jobs:
@@ -122,8 +122,7 @@ def _add(series: Series, job: Job, limit: float, *, first: bool) -> None:
         cwd=ROOT,
         env=_environment(job.threads),
         preexec_fn=lambda: _bind(job.threads),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        capture_output=True,
         check=False,
     )
     if done.returncode == -signal.SIGALRM:
@@ -147,7 +146,7 @@ def _environment(threads: int) -> dict[str, str]:
 
 
 def _bind(threads: int) -> None:
-    """Let the process have as many cores as threads: some peers start a thread a core, whatever they are told."""
+    """Give the process as many cores as threads: some peers start a thread a core, whatever they are told."""
     if hasattr(os, "sched_setaffinity"):
         cores = sorted(os.sched_getaffinity(0))
         os.sched_setaffinity(0, cores[-threads:])

@@ -17,7 +17,7 @@ def python_of_peers() -> Path:
     if not stamp.exists() or stamp.read_text(encoding="utf-8") != wanted:
         print(f"installing the peers into {PEERS.name} ...", file=sys.stderr)
         subprocess.run([sys.executable, "-m", "venv", "--clear", PEERS], check=True)
-        install = [
+        install: list[str | Path] = [
             python,
             "-m",
             "pip",

@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 
 import numpy as np
+from exactbpe import reference
 
 from benchmarks.clock import job, report
 from benchmarks.corpora import lines
 from benchmarks.run_encode import Rows, from_tokens
-from exactbpe import reference
 
 
 def load(path: str) -> Rows:
@@ -22,7 +22,7 @@ def load(path: str) -> Rows:
 def differing(ours: Rows, theirs: Rows) -> int:
     """How many rows differ; rows that only one of the two has differ as well."""
     rows = [[part.tobytes() for part in np.split(ids, offsets[1:-1])] for ids, offsets in (ours, theirs)]
-    unequal = sum(mine != other for mine, other in zip(*rows, strict=False))
+    unequal = sum(int(mine != other) for mine, other in zip(*rows, strict=False))
     return unequal + abs(len(rows[0]) - len(rows[1]))
 
 

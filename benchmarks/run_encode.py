@@ -1,8 +1,8 @@
 """Encode with one engine: lines in memory to ids or tokens in memory.
 
-Every engine holds the same vocabulary, gets the same lines, and hands out the cheapest form of the answer that it
-has. What makes the answers comparable afterwards is outside the time. Peers are imported by name, as no type
-checker of the project knows them.
+Every engine holds the same vocabulary, gets the same lines, and hands out the cheapest form of the answer
+that it has. What makes the answers comparable afterwards is outside the time. Peers are imported by name, as
+no type checker of the project knows them.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ Rows = tuple[Ids, Offsets]
 Work = Callable[[], Any]
 Show = Callable[[Any], Rows]
 
-# What is asked of an engine: `flat` ids of all lines (or its nearest form), a `list` of tokens or ids a line in one
-# batch, or `one` line after the other as a list of ids.
+# What is asked of an engine: `flat` ids of all lines (or its nearest form), a `list` of tokens or ids a line
+# in one batch, or `one` line after the other as a list of ids.
 
 
 def exactbpe(task: Any, texts: list[str]) -> tuple[Work, Show]:
@@ -97,7 +97,8 @@ def kitoken(task: Any, texts: list[str]) -> tuple[Work, Show]:
 def gigatoken(task: Any, texts: list[str]) -> tuple[Work, Show]:
     """Flat ids straight from the file, its fastest way (it skips empty lines); lists from the lines.
 
-    It cannot drop spaces: with our vocabulary it spells each as a byte token, and these are dropped from its answer.
+    It cannot drop spaces: with our vocabulary it spells each as a byte token, and these are dropped from
+    its answer.
     """
     library: Any = importlib.import_module("gigatoken")
     tokenizer = library.Tokenizer(task["vocabulary"])

@@ -10,6 +10,7 @@ from statistics import median
 from typing import Any
 
 import exactbpe
+
 from benchmarks.clock import digest, job, peak_memory, report
 
 CALLS = {"solve": 50, "train": 5_000}

@@ -10,9 +10,9 @@ import json
 from collections import Counter
 from pathlib import Path
 
+import exactbpe
 import numpy as np
 
-import exactbpe
 from benchmarks.clock import job, report
 
 Pair = list[str]

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import exactbpe
+
 from benchmarks.clock import digest, job, report, timed
 
 

@@ -69,7 +69,7 @@ def tokenizers(path: str, size: int, threads: int) -> tuple[Work, Show]:
 
 
 def sentencepiece(path: str, size: int, threads: int) -> tuple[Work, Show]:
-    """All characters kept as they are, pieces as long as it allows (512), no rules about scripts or digits."""
+    """Characters kept as they are, pieces as long as it allows (512), no rules about scripts or digits."""
     library: Any = importlib.import_module("sentencepiece")
 
     def work() -> bytes:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks import corpora
-from benchmarks.measure import Job, Mismatch, Options, Results, measure, once
+from benchmarks.measure import Job, MismatchError, Options, Results, measure, once
 from benchmarks.peers import python_of_peers
 from benchmarks.places import cached
 from benchmarks.table import Panel, Table, at_least, at_most, cell
@@ -128,11 +128,11 @@ def table(options: Options) -> Table:
         result.panels.append(_panel(case, results))
     _growth(options, result, notes)
     result.notes = [
-        "Seconds from a text file on disk (in the page cache) to merges in memory, and peak memory of the process, "
-        "which is bound to as many cores as it has threads.",
-        "exactbpe gave the same merges in every run and for 1 and 2 threads. Its peers settle ties otherwise or "
-        "use bytes, so their merges are others; the notes say where gigabpe's part from ours, and a recount shows "
-        "a tie there.",
+        "Seconds from a text file on disk (in the page cache) to merges in memory, and peak memory of the "
+        "process, which is bound to as many cores as it has threads.",
+        "exactbpe gave the same merges in every run and for 1 and 2 threads. Its peers settle ties otherwise "
+        "or use bytes, so their merges are others; the notes say where gigabpe's part from ours, and a "
+        "recount shows a tie there.",
         *notes,
     ]
     return result
@@ -171,11 +171,11 @@ def _check(case: Case, results: Results) -> str:
     prefix = found["prefix"]
     if "counts" not in found:
         if found["ours"] != found["theirs"]:
-            raise Mismatch(f"{case.title}: {found['ours']} merges, but {found['theirs']} of gigabpe")
+            raise MismatchError(f"{case.title}: {found['ours']} merges, but {found['theirs']} of gigabpe")
         return f"all {prefix:,} merges equal gigabpe's"
     ours, others = found["counts"]
     if prefix < 1 or ours != others or ours != found["frequency"]:
-        raise Mismatch(
+        raise MismatchError(
             f"{case.title}: merge {prefix} is {found['candidates'][0]} (recounted {ours}, reported "
             f"{found['frequency']}), of gigabpe {found['candidates'][1]} (recounted {others}): not a tie"
         )
@@ -189,9 +189,11 @@ def _same_every_time(case: Case, results: Results) -> None:
     series = [results["exactbpe", threads] for threads in THREADS]
     for one in series:
         if not one.ok:
-            raise Mismatch(f"{case.title}: exactbpe {one.failure}")
+            raise MismatchError(f"{case.title}: exactbpe {one.failure}")
     if len(set().union(*(one.digests for one in series))) != 1:
-        raise Mismatch(f"{case.title}: exactbpe's merges differ from run to run or between 1 and 2 threads")
+        raise MismatchError(
+            f"{case.title}: exactbpe's merges differ from run to run or between 1 and 2 threads"
+        )
 
 
 def _panel(case: Case, results: Results) -> Panel:

@@ -283,7 +283,7 @@ pub fn merge<R: Read, W: Write>(
         }
         writer.add(&word, count).map_err(|error| (None, FileError::Io(error).into()))?;
         written += 1;
-        if written % GO_ON == 0 {
+        if written.is_multiple_of(GO_ON) {
             go_on().map_err(|error| (None, error))?;
         }
     }
@@ -311,7 +311,7 @@ pub fn save(
     let mut writer = Writer::new(file);
     for (i, (word, count)) in counts.sorted_by_word().into_iter().enumerate() {
         writer.add(&word, count).map_err(FileError::Io)?;
-        if i as u64 % GO_ON == 0 {
+        if (i as u64).is_multiple_of(GO_ON) {
             go_on()?;
         }
     }
@@ -325,7 +325,7 @@ pub fn load(file: impl Read, go_on: &mut dyn FnMut() -> Result<(), Error>) -> Re
     let mut counts = WordCounts::default();
     while let Some((word, count)) = reader.next_word()? {
         counts.add(word, count)?;
-        if counts.len() as u64 % GO_ON == 0 {
+        if (counts.len() as u64).is_multiple_of(GO_ON) {
             go_on()?;
         }
     }

@@ -316,7 +316,7 @@ def rules(merges: Any) -> Iterator[Pair]:
             raise TypeError(f"merges[{index}] must be a list or tuple of two strings, not {_kind(rule)}")
         if len(rule) != 2:
             raise BPEError(f"merges[{index}] must have two parts, not {len(rule)}")
-        for side, part in zip(("left", "right"), rule):
+        for side, part in (("left", rule[0]), ("right", rule[1])):
             if not isinstance(part, str):
                 raise TypeError(f"merges[{index}]: the {side} part must be a str, not {_kind(part)}")
             if not part:
