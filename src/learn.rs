@@ -15,6 +15,9 @@ use crate::symbols::Symbols;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
+/// Bytes that recounts and pairs need at least.
+const LEAST_ROOM: u64 = 1 << 18;
+
 /// How many slots are looked at between two looks at the clock.
 const SLOTS_A_STEP: usize = 1 << 22;
 
@@ -53,6 +56,8 @@ pub struct Goal {
     pub min_frequency: u64,
     /// Put before every word.
     pub prefix: Vec<u8>,
+    /// Bytes that learning may take, beside the counts it starts from.
+    pub memory_limit: u64,
 }
 
 /// Learning under way, step by step.
@@ -71,6 +76,8 @@ pub struct Learner {
     queue: Queue,
     threshold: u64, // every pair that occurs as often is tracked
     neighbours: Neighbours,
+    memory_limit: u64,
+    listed: usize, // bytes that lists of positions take
 }
 
 #[derive(Debug)]
@@ -113,6 +120,10 @@ impl Learner {
         let mut given = keys_of(initial, &symbols)?;
         given.truncate(max_merges);
         given.reverse();
+        let needed = survey.memory() + symbols.memory() as u64 + LEAST_ROOM;
+        if needed > goal.memory_limit {
+            return Err(Error::Memory { needed, limit: goal.memory_limit });
+        }
         Ok(Learner {
             sequence: Sequence::new(counts, &survey, &symbols, go_on)?,
             neighbours: Neighbours::new(symbols.len()),
@@ -127,6 +138,8 @@ impl Learner {
             pairs: Pairs::default(),
             queue: Queue::default(),
             threshold: u64::MAX,
+            memory_limit: goal.memory_limit,
+            listed: 0,
         })
     }
 
@@ -142,8 +155,9 @@ impl Learner {
                     if self.sequence.compact(SLOTS_A_STEP) {
                         self.pairs.clear();
                         self.queue.clear();
-                        let recount =
-                            Recount::new(&self.sequence, self.threshold, self.min_frequency, self.threads);
+                        self.listed = 0;
+                        let (below, least, room) = (self.threshold, self.min_frequency, self.room());
+                        let recount = Recount::new(&self.sequence, below, least, self.threads, room);
                         self.state = State::Recount(Box::new(recount));
                     }
                 }
@@ -155,6 +169,7 @@ impl Learner {
                             let number = self.pairs.add(pair);
                             self.queue.push(number, &self.pairs, &self.symbols);
                         }
+                        self.listed = self.pairs.memory_of_positions();
                         self.state = State::Merge;
                     }
                 }
@@ -203,6 +218,12 @@ impl Learner {
         self.sequence.memory() + self.symbols.memory() + self.pairs.memory() + self.queue.memory() + recount
     }
 
+    /// Bytes that recounts and pairs may take.
+    fn room(&self) -> usize {
+        let fixed = self.sequence.memory() + self.symbols.memory() + self.neighbours.memory();
+        usize::try_from(self.memory_limit).unwrap_or(usize::MAX).saturating_sub(fixed)
+    }
+
     fn stop(&mut self, why: Stopped) {
         self.state = State::Stopped(why);
     }
@@ -223,8 +244,10 @@ impl Learner {
     fn repeat(&mut self) {
         if self.merges.is_empty() && self.pairs.is_empty() {
             for &key in &self.given {
-                self.pairs.add(Tracked { key, ..Tracked::default() });
+                self.pairs.add(Tracked { key, count: 0, positions: Some(Vec::new()) });
             }
+            let room = self.room() / 4;
+            let listed = &mut self.listed;
             let pairs = &mut self.pairs;
             let slots = self.sequence.slots();
             self.sequence.for_each_run(0..slots.len() - 1, |start, end, weight| {
@@ -232,7 +255,14 @@ impl Learner {
                     if let Some(number) = pairs.number(key(slots[at], slots[at + 1])) {
                         let pair = pairs.get_mut(number);
                         pair.count = pair.count.saturating_add(weight);
-                        pair.positions.push(position(at));
+                        if let Some(positions) = &mut pair.positions {
+                            positions.push(position(at));
+                            *listed += 4;
+                            if *listed > room {
+                                *listed -= positions.len() * 4;
+                                pair.positions = None;
+                            }
+                        }
                     }
                 }
             });
@@ -255,10 +285,24 @@ impl Learner {
         self.symbols.push_joined(left, right);
         self.sequence.add_joined(left, right);
         let neighbours = &mut self.neighbours;
-        neighbours.start();
-        self.sequence.replace(pair.positions, (left, right, joined), |at, before, after, weight| {
-            neighbours.add(joined, at, before, after, weight);
-        });
+        neighbours.start(pair.positions.is_some());
+        let pair_and_joined = (left, right, joined);
+        if let Some(positions) = pair.positions {
+            self.listed = self.listed.saturating_sub(positions.capacity() * 4);
+            self.sequence.replace(positions, pair_and_joined, |at, before, after, weight| {
+                neighbours.add(joined, at, before, after, weight);
+            });
+        } else {
+            let mut from = 0;
+            while from < self.sequence.slots().len() {
+                let (positions, next) = self.sequence.find((left, right), from, 1 << 16);
+                self.sequence.replace(positions, pair_and_joined, |at, before, after, weight| {
+                    neighbours.add(joined, at, before, after, weight);
+                });
+                from = next;
+            }
+        }
+        self.keep_the_limit();
 
         let lower = |pairs: &mut Pairs, queue: &mut Queue, key: u64, weight: u64| {
             if let Some(number) = pairs.number(key) {
@@ -278,9 +322,20 @@ impl Learner {
         self.track_new(left, joined);
     }
 
+    /// Where lists take too much memory, raises the threshold and gives up those of the pairs below.
+    fn keep_the_limit(&mut self) {
+        let room = self.room() / 4;
+        while self.listed > room && self.threshold < self.queue.level() {
+            self.threshold = self.threshold.saturating_mul(2).min(self.queue.level());
+            self.pairs.drop_below(self.threshold);
+            self.listed = self.pairs.memory_of_positions();
+        }
+    }
+
     /// Tracks the pairs with the new symbol that reach the threshold.
     fn track_new(&mut self, left: u32, joined: u32) {
-        let Neighbours { before, after, adjacent, seen } = &mut self.neighbours;
+        let room = self.room() / 4;
+        let Neighbours { before, after, adjacent, seen, record } = &mut self.neighbours;
         // Where two occurrences were adjacent, the right neighbour of the first was the left part of the second.
         if adjacent.weight > 0 {
             let cell = &mut after.cells[left as usize];
@@ -290,14 +345,21 @@ impl Learner {
         let (pairs, queue, symbols, threshold) =
             (&mut self.pairs, &mut self.queue, &self.symbols, self.threshold);
         let repeating = !self.given.is_empty();
-        let mut any = false;
+        // Bytes that new lists may take.
+        let mut free = if *record { room.saturating_sub(self.listed) } else { 0 };
+        let (mut any, mut listed) = (false, 0);
         let mut track = |key, cell: &mut Cell| {
             if cell.weight >= threshold || repeating && cell.weight > 0 && pairs.number(key).is_some() {
                 any = true;
-                let positions = Vec::with_capacity(cell.positions as usize);
+                let bytes = cell.positions as usize * 4;
+                let positions = (bytes <= free).then(|| Vec::with_capacity(cell.positions as usize));
+                if positions.is_some() {
+                    free -= bytes;
+                    listed += bytes;
+                }
                 let number = pairs.add(Tracked { key, count: cell.weight, positions });
                 queue.push(number, pairs, symbols);
-                cell.number = Some(number);
+                cell.tracked = number + 1;
             }
         };
         before.touched.iter().for_each(|&x| track(key(x, joined), &mut before.cells[x as usize]));
@@ -305,18 +367,22 @@ impl Learner {
         track(key(joined, joined), adjacent);
         if any {
             for &Seen { at, before: x, after: y } in &*seen {
-                if x != SEPARATOR
-                    && x != joined
-                    && let Some(number) = before.cells[x as usize].number
+                // The cells of the separator and, on this side, of the joined symbol stay empty.
+                let tracked = before.cells[x as usize].tracked;
+                if tracked > 0
+                    && let Some(positions) = &mut self.pairs.get_mut(tracked - 1).positions
                 {
-                    self.pairs.get_mut(number).positions.push(at - self.sequence.length(x));
+                    positions.push(at - self.sequence.length(x));
                 }
                 let follower = if y == joined { &*adjacent } else { &after.cells[y as usize] };
-                if let Some(number) = follower.number {
-                    self.pairs.get_mut(number).positions.push(at);
+                if follower.tracked > 0
+                    && let Some(positions) = &mut self.pairs.get_mut(follower.tracked - 1).positions
+                {
+                    positions.push(at);
                 }
             }
         }
+        self.listed += listed;
     }
 }
 
@@ -351,6 +417,7 @@ struct Neighbours {
     after: Side,
     adjacent: Cell, // occurrences directly after another
     seen: Vec<Seen>,
+    record: bool, // whether to note what was seen; where memory is short it is not
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -371,7 +438,7 @@ struct Side {
 struct Cell {
     weight: u64,
     positions: u32,
-    number: Option<u32>, // the tracked pair of this neighbour and the joined symbol
+    tracked: u32, // 1 + the number of the pair of this neighbour and the joined symbol, 0 if it is not tracked
 }
 
 impl Neighbours {
@@ -380,8 +447,14 @@ impl Neighbours {
         Neighbours { before: side(), after: side(), ..Neighbours::default() }
     }
 
+    fn memory(&self) -> usize {
+        (self.before.cells.capacity() + self.after.cells.capacity()) * size_of::<Cell>()
+            + self.seen.capacity() * size_of::<Seen>()
+    }
+
     /// Clears what the last merge left and makes room for the new symbol.
-    fn start(&mut self) {
+    fn start(&mut self, record: bool) {
+        self.record = record;
         self.before.clear();
         self.after.clear();
         self.adjacent = Cell::default();
@@ -401,7 +474,9 @@ impl Neighbours {
         if after != SEPARATOR {
             self.after.add(after, weight);
         }
-        self.seen.push(Seen { at, before, after });
+        if self.record {
+            self.seen.push(Seen { at, before, after });
+        }
     }
 }
 
@@ -440,7 +515,13 @@ mod tests {
     fn learner(words: &Words<'_>, min_frequency: u64, max_merges: u64, threads: usize) -> Learner {
         let mut counts = WordCounts::default();
         words.iter().for_each(|(word, count)| counts.add(word.as_bytes(), *count).unwrap());
-        let goal = Goal { vocab_size: u64::MAX, max_merges, min_frequency, prefix: Vec::new() };
+        let goal = Goal {
+            vocab_size: u64::MAX,
+            max_merges,
+            min_frequency,
+            prefix: Vec::new(),
+            memory_limit: u64::MAX,
+        };
         Learner::new(&counts, &goal, &[], threads, &mut || Ok(())).unwrap()
     }
 
@@ -551,6 +632,36 @@ mod tests {
     }
 
     #[test]
+    fn a_memory_limit_changes_no_merge() {
+        let letter = |i: u64| {
+            b'a' + u8::try_from(crate::hash::mix(i ^ 0x9e37_79b9_7f4a_7c15, 0xd1b5_4a32) % 23).unwrap()
+        };
+        let mut counts = WordCounts::default();
+        for word in 0..3000_u64 {
+            let letters: Vec<u8> = (0..40).map(|i| letter(word * 1000 + i)).collect();
+            counts.add(&letters, 1 + word % 3).unwrap();
+        }
+        counts.add(&[b'a'; 40_001], 2).unwrap();
+        let learned = |memory_limit, threads| {
+            let goal = Goal {
+                vocab_size: 1500,
+                max_merges: 2000,
+                min_frequency: 1,
+                prefix: Vec::new(),
+                memory_limit,
+            };
+            let mut learner = Learner::new(&counts, &goal, &[], threads, &mut || Ok(()))?;
+            finish(&mut learner);
+            Ok(learner.merges().to_vec())
+        };
+        let Err(Error::Memory { needed, limit: 0 }) = learned(0, 1) else { panic!("no refusal") };
+        let expected = learned(u64::MAX, 1).unwrap();
+        for more in [0, 1 << 12, 1 << 16, 1 << 20, 1 << 22] {
+            assert_eq!(learned(needed + more, 1 + usize::from(more > 1 << 16)).unwrap(), expected);
+        }
+    }
+
+    #[test]
     fn continuing_equals_learning_at_once() {
         for seed in 0..300 {
             let words = generated(seed);
@@ -559,7 +670,13 @@ mod tests {
             finish(&mut whole);
             let mut counts = WordCounts::default();
             words.iter().for_each(|(word, count)| counts.add(word.as_bytes(), *count).unwrap());
-            let goal = Goal { vocab_size: u64::MAX, max_merges: 50, min_frequency: 1, prefix: Vec::new() };
+            let goal = Goal {
+                vocab_size: u64::MAX,
+                max_merges: 50,
+                min_frequency: 1,
+                prefix: Vec::new(),
+                memory_limit: u64::MAX,
+            };
             for k in 0..=whole.merges().len() {
                 let spelled = spelled(&whole);
                 let initial: Vec<_> = spelled[..k]

@@ -26,8 +26,8 @@ pub struct Tracked {
     /// How often it occurs now.
     pub count: u64,
     /// Where it occurred when it was found or since then came into being, in ascending order; an entry whose pair
-    /// has gone meanwhile stays.
-    pub positions: Vec<u32>,
+    /// has gone meanwhile stays. `None` where memory is short: then the whole array is searched.
+    pub positions: Option<Vec<u32>>,
 }
 
 /// The tracked pairs, by number and by pair.
@@ -76,10 +76,21 @@ impl Pairs {
         self.all.is_empty()
     }
 
+    /// Gives up the positions of pairs that occur less than `least` times; they will not be merged before the next
+    /// recount.
+    pub fn drop_below(&mut self, least: u64) {
+        self.all.iter_mut().filter(|pair| pair.count < least).for_each(|pair| pair.positions = None);
+    }
+
     /// Forgets all.
     pub fn clear(&mut self) {
         self.all.clear();
         self.numbers.clear();
+    }
+
+    /// Bytes of memory that lists of positions take.
+    pub fn memory_of_positions(&self) -> usize {
+        self.all.iter().flat_map(|pair| &pair.positions).map(|positions| positions.capacity() * 4).sum()
     }
 
     /// Bytes of memory in use, without the positions.
@@ -156,6 +167,11 @@ impl Queue {
                 return None;
             }
         }
+    }
+
+    /// The highest count.
+    pub fn level(&self) -> u64 {
+        self.level
     }
 
     /// Forgets all.

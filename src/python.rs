@@ -10,15 +10,17 @@ use crate::learn::{Goal, Learner, Stopped};
 use crate::text_counter::TextCounter;
 use crate::tokenizer::{Session, Tokenizer, Unknown};
 use crate::{chars, counts_file, whitespace};
-use pyo3::exceptions::{PyMemoryError, PyOSError, PyOverflowError, PyRuntimeError, PyTypeError};
+use pyo3::exceptions::{PyMemoryError, PyOSError, PyOverflowError, PyTypeError, PyUnicodeDecodeError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyByteArray, PyBytes, PyIterator, PyList, PyString, PyTuple};
 use std::borrow::Cow;
 use std::fs::File;
 use std::io::BufWriter;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::ScopedJoinHandle;
 use std::time::Duration;
 
 /// Texts shorter than this are encoded with the GIL held: letting it go would cost more.
@@ -264,7 +266,7 @@ fn for_each_string(
 }
 
 #[pyclass(frozen, name = "TextCounter", module = "exactbpe._core")]
-struct PyTextCounter(Mutex<Option<TextCounter>>);
+struct PyTextCounter(Mutex<TextCounter>);
 
 impl PyTextCounter {
     fn with<T: Send>(
@@ -272,9 +274,7 @@ impl PyTextCounter {
         py: Python<'_>,
         f: impl FnOnce(&mut TextCounter) -> Result<T, Error> + Send,
     ) -> PyResult<T> {
-        let result = py.detach(|| lock(&self.0).as_mut().map(f));
-        let result = result.ok_or_else(|| PyRuntimeError::new_err("the counter is finished"))?;
-        result.map_err(|error| exception(py, &error))
+        detached(py, || f(&mut lock(&self.0)))
     }
 }
 
@@ -282,16 +282,13 @@ impl PyTextCounter {
 impl PyTextCounter {
     #[new]
     fn new(threads: usize) -> PyTextCounter {
-        PyTextCounter(Mutex::new(Some(TextCounter::new(threads))))
+        PyTextCounter(Mutex::new(TextCounter::new(threads)))
     }
 
     fn add_texts(&self, py: Python<'_>, texts: &Bound<'_, PyIterator>, name: &str) -> PyResult<()> {
         for_each_string(texts, name, |text| {
             if text.len() < SHORT_TEXT {
-                let mut counter = lock(&self.0);
-                let counter =
-                    counter.as_mut().ok_or_else(|| PyRuntimeError::new_err("the counter is finished"))?;
-                return counter.add_text(text).map_err(|error| exception(py, &error));
+                return lock(&self.0).add_text(text).map_err(|error| exception(py, &error));
             }
             for piece in whitespace::cut(text, text.len().div_ceil(PIECE)) {
                 self.with(py, |counter| counter.add_text(piece))?;
@@ -314,15 +311,13 @@ impl PyTextCounter {
         self.with(py, |counter| Ok(counter.block()))
     }
 
-    fn finish(&self, py: Python<'_>) -> PyResult<PyWordCounts> {
-        let counter = py.detach(|| lock(&self.0).take());
-        let counter = counter.ok_or_else(|| PyRuntimeError::new_err("the counter is finished"))?;
-        detached(py, || counter.finish()).map(PyWordCounts::wrap)
-    }
-
     #[getter]
     fn memory(&self, py: Python<'_>) -> PyResult<usize> {
         self.with(py, |counter| Ok(counter.memory()))
+    }
+
+    fn take(&self, py: Python<'_>) -> PyResult<PyWordCounts> {
+        self.with(py, TextCounter::take).map(PyWordCounts::wrap)
     }
 }
 
@@ -353,8 +348,10 @@ impl PyLearner {
         word_prefix: &Bound<'_, PyString>,
         initial_merges: &Bound<'_, PyList>,
         threads: usize,
+        memory_limit: u64,
     ) -> PyResult<PyLearner> {
-        let goal = Goal { vocab_size, max_merges, min_frequency, prefix: bytes(word_prefix)?.into_owned() };
+        let prefix = bytes(word_prefix)?.into_owned();
+        let goal = Goal { vocab_size, max_merges, min_frequency, prefix, memory_limit };
         let initial = rules(initial_merges)?;
         let initial =
             initial.iter().map(|(left, right)| Ok((bytes(left)?.into_owned(), bytes(right)?.into_owned())));
@@ -505,38 +502,58 @@ impl PyTokenizer {
         texts: &Bound<'py, PyList>,
         threads: usize,
     ) -> PyResult<(Bound<'py, PyByteArray>, Bound<'py, PyByteArray>)> {
-        let mut offsets = vec![0_i64];
-        let mut ids: Vec<u32> = Vec::new();
-        self.batch(py, texts, threads, |part, ends| {
-            let before = *offsets.last().unwrap_or(&0);
-            offsets.extend(ends.iter().map(|end| before + end));
-            ids.extend(part);
-        })?;
-        let ids = PyByteArray::new_with(py, ids.len() * 4, |bytes| {
-            py.detach(|| {
-                bytes.as_chunks_mut().0.iter_mut().zip(&ids).for_each(|(b, id)| *b = id.to_ne_bytes())
-            });
-            Ok(())
-        })?;
-        let offsets = PyByteArray::new_with(py, offsets.len() * 8, |bytes| {
-            bytes.as_chunks_mut().0.iter_mut().zip(&offsets).for_each(|(b, end)| *b = end.to_ne_bytes());
-            Ok(())
-        })?;
-        Ok((ids, offsets))
+        let strings = strings(texts)?;
+        let bytes = strings.iter().map(bytes).collect::<PyResult<Vec<_>>>()?;
+        let texts: Vec<&[u8]> = bytes.iter().map(|text| &**text).collect();
+        let refusal = |index: usize, code_point| {
+            let error = self.unknown(py, code_point, &strings[index]);
+            bpe_error(py, format!("texts[{index}]: {}", error.value(py)))
+        };
+        self.encode_all(py, &texts, threads, &refusal)
     }
 
-    fn count_batch(&self, py: Python<'_>, texts: &Bound<'_, PyList>, threads: usize) -> PyResult<Vec<i64>> {
+    /// The same for the lines of a block of UTF-8, of which each ends with a line feed; `name` and `first_line` stand
+    /// for the block in messages.
+    fn encode_lines<'py>(
+        &self,
+        py: Python<'py>,
+        block: &[u8],
+        threads: usize,
+        name: &str,
+        first_line: usize,
+    ) -> PyResult<(Bound<'py, PyByteArray>, Bound<'py, PyByteArray>)> {
+        if let Err(error) = std::str::from_utf8(block) {
+            return Err(PyUnicodeDecodeError::new_err_from_utf8(py, block, error));
+        }
+        let mut lines: Vec<&[u8]> = block.split(|&byte| byte == b'\n').collect();
+        lines.pop(); // behind the last line feed
+        let refusal = |index: usize, code_point| match string(py, lines[index]) {
+            Ok(line) => {
+                let error = self.unknown(py, code_point, &line);
+                bpe_error(py, format!("{name}, line {}: {}", first_line + index, error.value(py)))
+            }
+            Err(error) => error,
+        };
+        self.encode_all(py, &lines, threads, &refusal)
+    }
+
+    fn count_batch(&self, py: Python<'_>, texts: &Bound<'_, PyList>, threads: usize) -> PyResult<Vec<usize>> {
+        let strings = strings(texts)?;
+        let bytes = strings.iter().map(bytes).collect::<PyResult<Vec<_>>>()?;
+        let texts: Vec<&[u8]> = bytes.iter().map(|text| &**text).collect();
         let mut counts = Vec::with_capacity(texts.len());
-        self.batch(py, texts, threads, |_, ends| {
-            let starts = std::iter::once(&0).chain(ends);
-            counts.extend(ends.iter().zip(starts).map(|(end, start)| end - start));
-        })?;
+        let count = |symbols: &mut Vec<u32>, made: &mut Vec<usize>| {
+            made.push(self.tokenizer.count(symbols));
+            Ok(())
+        };
+        let refused = self.batch(py, &texts, threads, &count, |made| counts.extend(made))?;
+        debug_assert!(refused.is_ok(), "counting refuses nothing");
         Ok(counts)
     }
 }
 
-/// What one thread made of its texts: ids, and where those of each text end.
-type Part = (Vec<u32>, Vec<i64>);
+/// What becomes of the symbols of one text, and where the results of one thread go.
+type Finish<'a, R> = dyn Fn(&mut Vec<u32>, &mut R) -> Result<(), u32> + Sync + 'a;
 
 impl PyTokenizer {
     fn token<'py>(&self, py: Python<'py>, symbol: u32) -> PyResult<Bound<'py, PyString>> {
@@ -575,28 +592,58 @@ impl PyTokenizer {
         Ok(symbols)
     }
 
-    /// Encodes texts on several threads, some megabytes at a time; `f` gets the parts in order.
-    fn batch(
+    /// The ids of all texts, and where those of each begin and the last end, as bytes of `u32` and `i64`.
+    fn encode_all<'py>(
+        &self,
+        py: Python<'py>,
+        texts: &[&[u8]],
+        threads: usize,
+        refusal: &dyn Fn(usize, u32) -> PyErr,
+    ) -> PyResult<(Bound<'py, PyByteArray>, Bound<'py, PyByteArray>)> {
+        let mut offsets = vec![0_i64];
+        let mut ids: Vec<u32> = Vec::new();
+        let finish = |symbols: &mut Vec<u32>, (ids, lengths): &mut (Vec<u32>, Vec<usize>)| {
+            self.tokenizer.ids(symbols)?;
+            ids.extend(&*symbols);
+            lengths.push(symbols.len());
+            Ok(())
+        };
+        let refused = self.batch(py, texts, threads, &finish, |(part, lengths)| {
+            ids.extend(part);
+            let mut end = offsets.last().copied().unwrap_or(0);
+            offsets.extend(lengths.into_iter().map(|length| {
+                end += i64::try_from(length).unwrap_or(i64::MAX);
+                end
+            }));
+        })?;
+        refused.map_err(|(index, code_point)| refusal(index, code_point))?;
+        let ids = PyByteArray::new_with(py, ids.len() * 4, |bytes| {
+            py.detach(|| {
+                bytes.as_chunks_mut().0.iter_mut().zip(&ids).for_each(|(b, id)| *b = id.to_ne_bytes())
+            });
+            Ok(())
+        })?;
+        let offsets = PyByteArray::new_with(py, offsets.len() * 8, |bytes| {
+            bytes.as_chunks_mut().0.iter_mut().zip(&offsets).for_each(|(b, end)| *b = end.to_ne_bytes());
+            Ok(())
+        })?;
+        Ok((ids, offsets))
+    }
+
+    /// Encodes texts on several threads, some megabytes at a time. `finish` takes the symbols of each text, `each` gets
+    /// the results of the threads in order. Gives the index of a text that is refused, and the character.
+    fn batch<R: Default + Send>(
         &self,
         py: Python<'_>,
-        texts: &Bound<'_, PyList>,
+        texts: &[&[u8]],
         threads: usize,
-        mut f: impl FnMut(&[u32], &[i64]),
-    ) -> PyResult<()> {
-        // References of our own: another thread may change the list while we work.
-        let mut strings = Vec::with_capacity(texts.len());
-        for (index, text) in texts.iter().enumerate() {
-            let Ok(text) = text.cast::<PyString>() else {
-                let refusal = reference(py)?.call_method1("not_a_str", (format!("texts[{index}]"), text))?;
-                return Err(PyErr::from_value(refusal));
-            };
-            strings.push(text.clone());
-        }
-        let texts = strings.iter().map(bytes).collect::<PyResult<Vec<_>>>()?;
+        finish: &Finish<'_, R>,
+        mut each: impl FnMut(R),
+    ) -> PyResult<Result<(), (usize, u32)>> {
         let mut done = 0;
         while done < texts.len() {
             let mut groups = Vec::with_capacity(threads);
-            for _ in 0..threads.max(1) {
+            for _ in 0..threads {
                 let (start, mut size) = (done, 0);
                 while done < texts.len() && size < PIECE {
                     size += texts[done].len() + 16;
@@ -604,39 +651,36 @@ impl PyTokenizer {
                 }
                 groups.push(start..done);
             }
-            let parts = py.detach(|| {
+            let work = |group: Range<usize>| {
+                self.with_session(|session| {
+                    let (mut result, mut symbols) = (R::default(), Vec::new());
+                    for index in group {
+                        symbols.clear();
+                        self.tokenizer.symbols(texts[index], session, &mut symbols);
+                        finish(&mut symbols, &mut result).map_err(|code_point| (index, code_point))?;
+                    }
+                    Ok(result)
+                })
+            };
+            let results = py.detach(|| {
                 std::thread::scope(|scope| {
-                    let last = groups.pop();
-                    let work = |group: std::ops::Range<usize>| {
-                        self.with_session(|session| {
-                            let (mut ids, mut ends) = (Vec::new(), Vec::with_capacity(group.len()));
-                            for (index, text) in group.clone().zip(&texts[group]) {
-                                let mut symbols = Vec::new();
-                                self.tokenizer.symbols(text, session, &mut symbols);
-                                self.tokenizer.ids(&mut symbols).map_err(|code_point| (index, code_point))?;
-                                ids.extend(symbols);
-                                ends.push(i64::try_from(ids.len()).unwrap_or(i64::MAX));
-                            }
-                            Ok((ids, ends))
-                        })
-                    };
+                    let own = groups.pop();
                     let others: Vec<_> =
                         groups.into_iter().map(|group| scope.spawn(move || work(group))).collect();
-                    let last = last.map(work);
-                    let join = |other: std::thread::ScopedJoinHandle<'_, Result<Part, (usize, u32)>>| {
+                    let own = own.map(work);
+                    let join = |other: ScopedJoinHandle<'_, _>| {
                         other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
                     };
-                    others.into_iter().map(join).chain(last).collect::<Result<Vec<Part>, _>>()
+                    others.into_iter().map(join).chain(own).collect::<Result<Vec<R>, (usize, u32)>>()
                 })
             });
-            let parts = parts.map_err(|(index, code_point)| {
-                let error = self.unknown(py, code_point, &strings[index]);
-                bpe_error(py, format!("texts[{index}]: {}", error.value(py)))
-            })?;
-            parts.iter().for_each(|(ids, ends)| f(ids, ends));
+            match results {
+                Ok(results) => results.into_iter().for_each(&mut each),
+                Err(refused) => return Ok(Err(refused)),
+            }
             py.check_signals()?;
         }
-        Ok(())
+        Ok(Ok(()))
     }
 
     /// The refusal of a character that has no id.
@@ -654,6 +698,20 @@ impl PyTokenizer {
         };
         refusal().unwrap_or_else(|error| error)
     }
+}
+
+/// The strings of a list called `texts`, held: another thread may change the list while we work.
+fn strings<'py>(texts: &Bound<'py, PyList>) -> PyResult<Vec<Bound<'py, PyString>>> {
+    let text = |(index, text): (usize, Bound<'py, PyAny>)| match text.cast_into::<PyString>() {
+        Ok(text) => Ok(text),
+        Err(error) => {
+            let value = error.into_inner();
+            let refusal =
+                reference(value.py())?.call_method1("not_a_str", (format!("texts[{index}]"), value))?;
+            Err(PyErr::from_value(refusal))
+        }
+    };
+    texts.iter().enumerate().map(text).collect()
 }
 
 /// The rules of a list; what is no rule is refused in the words of the reference.

@@ -25,10 +25,13 @@ pub struct Recount {
     pass: Pass,
     workers: Vec<Worker>,
     filter: Filter,
+    part: Part,
+    found: Vec<Slot>,
     kept: Kept,
     below: u64,
     min_frequency: u64,
     threshold: u64,
+    room: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,6 +39,13 @@ enum Pass {
     Filter,
     Count,
     Positions,
+}
+
+/// Where memory is short, pairs are counted in several parts, by hash.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    number: u64,
+    of: u64, // a power of two
 }
 
 /// What a recount found.
@@ -56,22 +66,26 @@ struct Worker {
 }
 
 impl Recount {
-    /// Prepares a recount; every pair is known to occur less than `below` times.
-    pub fn new(sequence: &Sequence, below: u64, min_frequency: u64, threads: usize) -> Recount {
+    /// Prepares a recount; every pair is known to occur less than `below` times. It and what it finds shall take no
+    /// more than `room` bytes.
+    pub fn new(sequence: &Sequence, below: u64, min_frequency: u64, threads: usize, room: usize) -> Recount {
         let small = sequence.slots().len() < SMALL;
         let mut recount = Recount {
             pass: if small { Pass::Count } else { Pass::Filter },
             workers: Vec::new(),
             filter: Filter::default(),
+            part: Part { number: 0, of: 1 },
+            found: Vec::new(),
             kept: Kept::default(),
             below,
             min_frequency,
             threshold: min_frequency,
+            room,
         };
         let threads = if small { 1 } else { threads };
         recount.workers.resize_with(threads, Worker::default);
         if !small {
-            let bits = filter_bits(sequence, below);
+            let bits = filter_bits(sequence, below).min((room / 16 / threads).max(1 << 10).ilog2());
             recount.workers.iter_mut().for_each(|worker| worker.filter = Filter::new(bits));
         }
         recount.start_pass(sequence);
@@ -80,13 +94,14 @@ impl Recount {
 
     /// Works through at most `most` slots a thread; gives the result when all is done.
     pub fn advance(&mut self, sequence: &Sequence, most: usize) -> Result<Option<Found>, Error> {
-        let (pass, filter, kept, threshold) = (self.pass, &self.filter, &self.kept, self.threshold);
+        let (pass, filter, kept, part, threshold) =
+            (self.pass, &self.filter, &self.kept, self.part, self.threshold);
         in_parallel(&mut self.workers, |worker| {
             let end = worker.range.end.min(worker.range.start.saturating_add(most));
             let step = std::mem::replace(&mut worker.range.start, end)..end;
             match pass {
                 Pass::Filter => worker.filter.add_all(sequence, step),
-                Pass::Count => worker.counts.count_all(sequence, step, filter, threshold)?,
+                Pass::Count => worker.counts.count_all(sequence, step, filter, part, threshold)?,
                 Pass::Positions => worker.positions.note_all(sequence, step, kept),
             }
             Ok(())
@@ -107,19 +122,11 @@ impl Recount {
                 self.pass = Pass::Count;
             }
             Pass::Count => {
-                let mut tables = self.workers.iter_mut().map(|worker| std::mem::take(&mut worker.counts));
-                let mut counts = tables.next().unwrap_or_default();
-                tables.try_for_each(|table| counts.merge(table))?;
-                let highest = counts.highest();
-                if highest < self.threshold && self.threshold > self.min_frequency {
-                    self.below = self.threshold;
-                    self.lower_threshold();
+                if self.workers.iter().any(|worker| worker.counts.is_full) {
+                    self.part = Part { number: 0, of: self.part.of * 2 };
+                    self.found.clear();
                 } else {
-                    // Without a filter all pairs were counted; with one, this changes nothing.
-                    self.threshold = self.threshold.max(highest / KEPT);
-                    self.filter = Filter::default();
-                    self.kept = Kept::new(&counts, self.threshold);
-                    self.pass = Pass::Positions;
+                    self.finish_part()?;
                 }
             }
             Pass::Positions => {
@@ -131,6 +138,52 @@ impl Recount {
         Ok(None)
     }
 
+    fn finish_part(&mut self) -> Result<(), Error> {
+        let mut tables = self.workers.iter_mut().map(|worker| std::mem::take(&mut worker.counts));
+        let mut counts = tables.next().unwrap_or_default();
+        tables.try_for_each(|table| counts.merge(table))?;
+        let reaches = |slot: &Slot| slot.key > 0 && slot.count >= self.threshold;
+        self.found.extend(counts.slots.into_iter().filter(reaches));
+        self.raise_threshold();
+        self.part.number += 1;
+        if self.part.number < self.part.of {
+            return Ok(());
+        }
+        self.part.number = 0;
+        if self.found.is_empty() && self.threshold > self.min_frequency {
+            self.below = self.threshold;
+            self.lower_threshold();
+        } else {
+            // Without a filter all pairs were counted; with one, this changes nothing.
+            let highest = self.found.iter().map(|slot| slot.count).max().unwrap_or(0);
+            self.threshold = self.threshold.max(highest / KEPT);
+            self.filter = Filter::default();
+            self.kept = Kept::new(std::mem::take(&mut self.found), self.threshold, self.room / 2);
+            self.pass = Pass::Positions;
+        }
+        Ok(())
+    }
+
+    /// Leaves out the least frequent of the pairs found where they would take too much memory.
+    fn raise_threshold(&mut self) {
+        let room = self.room / 2;
+        if self.found.iter().map(Slot::memory).fold(0, usize::saturating_add) <= room {
+            return;
+        }
+        self.found.sort_unstable_by_key(|slot| std::cmp::Reverse(slot.count));
+        let highest = self.found.first().map_or(0, |slot| slot.count);
+        let mut memory = 0_usize;
+        for slot in &self.found {
+            memory = memory.saturating_add(slot.memory());
+            if memory > room {
+                self.threshold = (slot.count + 1).min(highest);
+                break;
+            }
+        }
+        let threshold = self.threshold;
+        self.found.retain(|slot| slot.count >= threshold);
+    }
+
     /// All pairs occur less than `below` times: look at those that come near it.
     fn lower_threshold(&mut self) {
         self.threshold = (self.below.saturating_sub(1) / KEPT).max(self.min_frequency);
@@ -140,6 +193,10 @@ impl Recount {
         // The last slot is a separator: no pair starts there.
         let (pairs, workers) = (sequence.slots().len() - 1, self.workers.len());
         for (i, worker) in self.workers.iter_mut().enumerate() {
+            if self.pass == Pass::Count {
+                worker.counts =
+                    Table { most: self.room / 8 / workers / size_of::<Slot>(), ..Table::default() };
+            }
             worker.range = pairs * i / workers..pairs * (i + 1) / workers;
         }
     }
@@ -222,11 +279,12 @@ impl Filter {
         });
     }
 
-    /// Calls `f(batch, weight)` with all pairs that the filter lets pass.
+    /// Calls `f(batch, weight)` with all pairs of a part that the filter lets pass.
     fn for_each_batch(
         &self,
         sequence: &Sequence,
         range: Range<usize>,
+        part: Part,
         least: u32,
         mut f: impl FnMut(&[Candidate], u64),
     ) {
@@ -239,7 +297,8 @@ impl Filter {
                 let hash = hash::number(seed, key);
                 batch[n] = Candidate { key, hash, at: position(at) };
                 // No branch here: which pairs pass cannot be foreseen.
-                n += usize::from(is_pair(pair) & (self.sums[hash::slot(hash, self.bits)] >= least));
+                let may_reach = self.sums[hash::slot(hash, self.bits)] >= least;
+                n += usize::from(is_pair(pair) & may_reach & (hash & (part.of - 1) == part.number));
                 if n == BATCH {
                     n = 0;
                     f(&batch, weight);
@@ -279,17 +338,34 @@ struct Slot {
     positions: u32, // how many
 }
 
+/// Instead of the number of positions: there is no room for them.
+const UNLISTED: u32 = u32::MAX;
+
+impl Slot {
+    /// Bytes that the pair will take: while its positions are found and sorted, and as a `Tracked` pair.
+    fn memory(&self) -> usize {
+        (self.positions as usize).saturating_mul(16) + 160
+    }
+
+    /// How many positions are listed.
+    fn listed(&self) -> usize {
+        if self.positions == UNLISTED { 0 } else { self.positions as usize }
+    }
+}
+
 /// Open addressing with linear probing, at most half full.
 #[derive(Debug)]
 struct Table {
     slots: Vec<Slot>,
     bits: u32,
     used: usize,
+    most: usize,   // it may not grow beyond so many slots,
+    is_full: bool, // and gives up when it would
 }
 
 impl Default for Table {
     fn default() -> Table {
-        Table { slots: vec![Slot::default(); 16], bits: 4, used: 0 }
+        Table { slots: vec![Slot::default(); 16], bits: 4, used: 0, most: usize::MAX, is_full: false }
     }
 }
 
@@ -299,11 +375,12 @@ impl Table {
         sequence: &Sequence,
         range: Range<usize>,
         filter: &Filter,
+        part: Part,
         threshold: u64,
     ) -> Result<(), Error> {
         let least = u32::try_from(threshold).unwrap_or(u32::MAX);
         let mut result = Ok(());
-        filter.for_each_batch(sequence, range, least, |batch, weight| {
+        filter.for_each_batch(sequence, range, part, least, |batch, weight| {
             result = std::mem::replace(&mut result, Ok(())).and_then(|()| self.add_batch(batch, weight));
         });
         result
@@ -312,6 +389,11 @@ impl Table {
     /// Looks at all slots first, so that the cache misses overlap.
     fn add_batch(&mut self, batch: &[Candidate], weight: u64) -> Result<(), Error> {
         if self.used + batch.len() > self.slots.len() / 2 {
+            // However little memory there is, some thousand pairs must fit.
+            self.is_full |= self.slots.len() >= self.most.max(1 << 12);
+            if self.is_full {
+                return Ok(());
+            }
             self.grow();
         }
         let mut keys = [0; BATCH];
@@ -368,10 +450,6 @@ impl Table {
         Ok(())
     }
 
-    fn highest(&self) -> u64 {
-        self.slots.iter().map(|slot| slot.count).max().unwrap_or(0)
-    }
-
     fn memory(&self) -> usize {
         size_of_val(&*self.slots)
     }
@@ -386,12 +464,19 @@ struct Kept {
 }
 
 impl Kept {
-    fn new(counts: &Table, threshold: u64) -> Kept {
-        let reaches = |slot: &&Slot| slot.key > 0 && slot.count >= threshold;
-        let slots: Vec<Slot> = counts.slots.iter().filter(reaches).copied().collect();
+    /// Keeps what reaches the threshold. Positions are noted as far as they fit into `room`.
+    fn new(mut slots: Vec<Slot>, threshold: u64, room: usize) -> Kept {
+        slots.retain(|slot| slot.count >= threshold);
         let bits = hash::bits_for(slots.len() * 8);
         let mut index = vec![0; 1 << bits];
-        for (place, slot) in (1..).zip(&slots) {
+        let mut memory = 0_usize;
+        for (place, slot) in (1..).zip(&mut slots) {
+            memory = memory.saturating_add(slot.memory());
+            if memory > room {
+                memory -= slot.memory();
+                slot.positions = UNLISTED;
+                continue;
+            }
             let mut at = hash::slot(hash_of(slot.key), bits);
             while index[at] > 0 {
                 at = (at + 1) & (index.len() - 1);
@@ -449,7 +534,7 @@ fn lists(kept: &Kept, workers: &mut [Worker]) -> Vec<Tracked> {
     let mut total = 0;
     for slot in &kept.slots {
         next.push(total);
-        total += slot.positions as usize;
+        total += slot.listed();
     }
     let mut all = vec![0; total];
     for worker in workers {
@@ -461,9 +546,10 @@ fn lists(kept: &Kept, workers: &mut [Worker]) -> Vec<Tracked> {
     }
     let mut rest = &all[..];
     let list = |slot: &Slot| {
-        let (positions, others) = rest.split_at(slot.positions as usize);
+        let (positions, others) = rest.split_at(slot.listed());
         rest = others;
-        Tracked { key: slot.key, count: slot.count, positions: positions.to_vec() }
+        let positions = (slot.positions != UNLISTED).then(|| positions.to_vec());
+        Tracked { key: slot.key, count: slot.count, positions }
     };
     kept.slots.iter().map(list).collect()
 }

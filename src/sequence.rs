@@ -282,6 +282,21 @@ impl Sequence {
         low + self.runs[low..high].partition_point(|run| run.end <= at)
     }
 
+    /// The positions of a pair at or after `from`, at most about `most` of them, and where to go on from.
+    pub fn find(&self, (left, right): (u32, u32), from: usize, most: usize) -> (Vec<u32>, usize) {
+        let mut found = Vec::new();
+        let mut at = from;
+        let length = self.length(left) as usize;
+        while at < self.slots.len() && found.len() < most {
+            // A tagged slot is never equal to a symbol, so there is no need to know where symbols start.
+            if self.slots[at] == left && self.slots[at + length] == right {
+                found.push(position(at));
+            }
+            at += 1;
+        }
+        (found, at)
+    }
+
     /// The positions of all symbols, with the symbol and the one behind it.
     pub fn pairs(&self) -> impl Iterator<Item = (u32, u32, u32)> {
         let mut at = 0;

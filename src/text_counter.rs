@@ -12,13 +12,19 @@ const BLOCK: usize = 1 << 20;
 pub struct TextCounter {
     tables: Vec<WordCounts>, // one for each thread
     buffer: Vec<u8>,
-    taken: usize, // bytes of the present stream that are counted
+    taken: usize,    // bytes of the present stream that are counted
+    in_stream: bool, // and the buffer holds the word after them
 }
 
 impl TextCounter {
     /// A counter that works on so many threads.
     pub fn new(threads: usize) -> TextCounter {
-        TextCounter { tables: vec![WordCounts::default(); threads.max(1)], buffer: Vec::new(), taken: 0 }
+        TextCounter {
+            tables: vec![WordCounts::default(); threads.max(1)],
+            buffer: Vec::new(),
+            taken: 0,
+            in_stream: false,
+        }
     }
 
     /// How many bytes make a good step: some milliseconds of work.
@@ -35,6 +41,7 @@ impl TextCounter {
 
     /// Counts the next bytes of a stream; the word at their end waits for the rest of it.
     pub fn add_utf8(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        self.in_stream = true;
         let before = self.buffer.len();
         self.buffer.extend(bytes);
         match last_whitespace(&self.buffer[before.saturating_sub(2)..]) {
@@ -47,13 +54,17 @@ impl TextCounter {
     pub fn end_stream(&mut self) -> Result<(), Error> {
         let result = self.count_utf8(self.buffer.len());
         self.taken = 0;
+        self.in_stream = false;
         result
     }
 
-    /// The counts of all that was added.
-    pub fn finish(mut self) -> Result<WordCounts, Error> {
-        self.count_up_to(self.buffer.len())?;
-        WordCounts::merged(self.tables)
+    /// Takes out the counts of all that was added; the word at the end of a stream's block stays.
+    pub fn take(&mut self) -> Result<WordCounts, Error> {
+        if !self.in_stream {
+            self.count_up_to(self.buffer.len())?;
+        }
+        let tables = self.tables.iter_mut().map(std::mem::take).collect();
+        WordCounts::merged(tables)
     }
 
     /// Bytes of memory in use.
@@ -92,7 +103,7 @@ mod tests {
             let mut counter = TextCounter::new(2);
             text.as_bytes().chunks(step).for_each(|piece| counter.add_utf8(piece).unwrap());
             counter.end_stream().unwrap();
-            assert_eq!(counter.finish().unwrap(), expected);
+            assert_eq!(counter.take().unwrap(), expected);
         }
     }
 

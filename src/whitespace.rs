@@ -47,7 +47,21 @@ fn wide_whitespace_len(text: &[u8]) -> usize {
 /// Where the word at or after `from` ends: the first whitespace, or the end of the text.
 #[inline]
 pub fn word_end(text: &[u8], from: usize) -> usize {
+    const EVERY: u64 = 0x0101_0101_0101_0101;
     let mut at = from;
+    // Eight bytes at a time while they are printable ASCII.
+    while let Some((eight, _)) = text.get(at..).and_then(|rest| rest.split_first_chunk::<8>()) {
+        let eight = u64::from_le_bytes(*eight);
+        // Sets the top bit of each byte above 0x20; no carry leaves its byte.
+        let above_space = (eight & (0x7F * EVERY)) + (0x5F * EVERY);
+        let other = (!above_space | eight) & (0x80 * EVERY);
+        if other == 0 {
+            at += 8;
+            continue;
+        }
+        at += other.trailing_zeros() as usize / 8;
+        break;
+    }
     while let Some(&byte) = text.get(at) {
         match CLASS[usize::from(byte)] {
             0 => {}

@@ -102,4 +102,5 @@ def vocab_sizes() -> st.SearchStrategy[int]:
 
 def min_frequencies() -> st.SearchStrategy[int]:
     """As for `vocab_sizes`."""
-    return st.one_of(st.integers(-1, 8), st.sampled_from([-(10**30), 10**30, 2**32, 2**63, 2**64]))
+    extreme = st.sampled_from([-(10**30), 10**30, 2**32, 2**63, 2**64])
+    return st.one_of(st.integers(-1, 3), st.integers(-1, 8), st.integers(1, 40), extreme)

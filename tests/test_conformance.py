@@ -16,9 +16,10 @@ EXAMPLES: list[tuple[str, list[Any], list[Any]]] = [
     # SPEC 2 to 4
     ("train", [["aaa"], 10], [["a", "a"], ["aa", "a"]]),
     ("encode", ["low lowest", [["l", "o"], ["lo", "w"], ["e", "s"], ["es", "t"]]], ["low", "low", "est"]),
-    ("encode", ["abc", [["b", "c"], ["a", "b"], ["b", "c"]]], ["a", "bc"]),  # the first of a repeated rule counts
+    # the first of a repeated rule counts; "abc" is one symbol, however it came about
+    ("encode", ["abc", [["b", "c"], ["a", "b"], ["b", "c"]]], ["a", "bc"]),
     ("encode", ["abcabc", [["a", "bc"], ["ab", "c"], ["a", "b"]]], ["abc", "abc"]),
-    ("encode", ["abcd", [["abc", "d"], ["a", "bc"], ["b", "c"]]], ["abcd"]),  # however "abc" came about
+    ("encode", ["abcd", [["abc", "d"], ["a", "bc"], ["b", "c"]]], ["abcd"]),
     # SPEC 5
     ("bpe_merges", [["low", "lower", "lowest"], 2], ["lo", "low"]),
     ("bpe_merges", [["aaa"], 3], ["aa", "aaa"]),

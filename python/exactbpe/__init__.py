@@ -8,7 +8,7 @@
 
 from exactbpe import reference
 from exactbpe._core import __version__
-from exactbpe.counting import WordCounts, merge_counts
+from exactbpe.counting import WordCounts, count_files, merge_counts
 from exactbpe.encoding import encode
 from exactbpe.json_requests import solve
 from exactbpe.progress import Progress
@@ -25,6 +25,7 @@ __all__ = [
     "WordCounts",
     "__version__",
     "bpe_merges",
+    "count_files",
     "encode",
     "learn",
     "merge_counts",

@@ -33,7 +33,7 @@ def merge_counts_files(paths: list[PathLike[str]] | list[str], output: PathLike[
 
 @final
 class TextCounter:
-    """Counts texts and streams block by block; ``finish`` ends it."""
+    """Counts texts and streams block by block."""
 
     def __new__(cls, threads: int) -> TextCounter: ...
     def add_texts(self, texts: Iterator[str], name: str) -> None: ...
@@ -47,7 +47,8 @@ class TextCounter:
 
     @property
     def memory(self) -> int: ...
-    def finish(self) -> WordCounts: ...
+    def take(self) -> WordCounts:
+        """Give the counts of all that was added, and start again; the word at the end of a block is kept."""
 
 @final
 class Learner:
@@ -62,6 +63,7 @@ class Learner:
         word_prefix: str,
         initial_merges: list[list[str]] | list[tuple[str, str]],
         threads: int,
+        memory_limit: int,
     ) -> Learner: ...
     def step(self, seconds: float) -> Literal["vocab_size", "min_frequency", "no_pairs"] | None:
         """Work for about so long; say why learning has ended once it has."""
@@ -98,3 +100,10 @@ class Tokenizer:
     def count(self, text: str) -> int: ...
     def encode_batch(self, texts: list[str], threads: int) -> tuple[bytearray, bytearray]: ...
     def count_batch(self, texts: list[str], threads: int) -> list[int]: ...
+    def encode_lines(
+        self, block: bytes, threads: int, name: str, first_line: int
+    ) -> tuple[bytearray, bytearray]:
+        """As ``encode_batch``, for the lines of UTF-8 bytes, of which each ends with a line feed.
+
+        ``name`` and ``first_line`` stand for the block in messages.
+        """

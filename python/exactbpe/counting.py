@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import BinaryIO
@@ -75,13 +76,11 @@ class WordCounts:
         counter = _core.TextCounter(cores(threads))
         reporter = Reporter(progress, "count", _size(stream))
         done = 0
-        while block := stream.read(counter.block):
-            _check(counter.add_utf8(block), name)
-            done += len(block)
+        for size in _count_blocks(counter, stream, name):
+            done += size
             reporter.report(done, counter.memory)
-        _check(counter.end_stream(), name)
         reporter.report(done, counter.memory, last=True)
-        self._core.merge(counter.finish())
+        self._core.merge(counter.take())
 
     def add_counts(self, counts: Mapping[str, int]) -> None:
         """Add the counts of a mapping.
@@ -201,7 +200,52 @@ def count_texts(name: str, texts: Iterable[str], threads: int) -> _core.WordCoun
     """Count the words of ``texts``, an argument called ``name``."""
     counter = _core.TextCounter(threads)
     counter.add_texts(iterator(name, texts), name)
-    return counter.finish()
+    return counter.take()
+
+
+def count_files(
+    paths: Iterable[PathLike],
+    output: PathLike,
+    *,
+    threads: int | None = None,
+    memory_limit: int | None = None,
+    progress: ProgressCallback | None = None,
+) -> None:
+    """Count the words of UTF-8 files into a file of counts, as ``WordCounts.save`` would write it.
+
+    Args:
+        memory_limit: about how many bytes the tables may take. Past it, sorted runs go to a temporary
+            folder beside ``output`` and are merged in the end; the result is the same.
+
+    Raises:
+        OSError: a file cannot be read or written.
+        BPEError: a file is not valid UTF-8; the message names it and the byte.
+    """
+    limit = None if memory_limit is None else whole_number("memory_limit", memory_limit)
+    files = [Path(path) for path in paths]
+    limit = None if memory_limit is None else whole_number("memory_limit", memory_limit)
+    threads = cores(threads)
+    reporter = Reporter(progress, "count", sum(file.stat().st_size for file in files) or None)
+    done = 0
+    with replacing(output) as temporary, tempfile.TemporaryDirectory(dir=temporary.parent) as folder:
+        runs: list[os.PathLike[str]] = []
+        counter = _core.TextCounter(threads)
+        for file in files:
+            with file.open("rb") as stream:
+                for size in _count_blocks(counter, stream, file):
+                    done += size
+                    reporter.report(done, counter.memory)
+                    # Sorting, and a table that grows, take as much again.
+                    if limit is not None and counter.memory > limit // 2:
+                        runs.append(Path(folder, str(len(runs))))
+                        counter.take().save(runs[-1])
+        if runs:
+            runs.append(Path(folder, str(len(runs))))
+            counter.take().save(runs[-1])
+            _core.merge_counts_files(runs, temporary)
+        else:
+            counter.take().save(temporary)
+    reporter.report(done, counter.memory, last=True)
 
 
 def merge_counts(paths: Iterable[PathLike], output: PathLike) -> None:
@@ -244,6 +288,14 @@ def _size(stream: BinaryIO) -> int | None:
         return None
 
 
-def _check(offset: int | None, name: object) -> None:
+def _count_blocks(counter: _core.TextCounter, stream: BinaryIO, name: object) -> Iterator[int]:
+    """Count a stream block by block; gives the size of each when it is counted."""
+    while block := stream.read(counter.block):
+        _refuse(counter.add_utf8(block), name)
+        yield len(block)
+    _refuse(counter.end_stream(), name)
+
+
+def _refuse(offset: int | None, name: object) -> None:
     if offset is not None:
         raise not_utf8(name, offset)

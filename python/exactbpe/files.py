@@ -7,6 +7,7 @@ import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 from exactbpe.reference import BPEError
 
@@ -47,6 +48,22 @@ def _umask() -> int:
     mask = os.umask(0o077)
     os.umask(mask)
     return mask
+
+
+def read_lines(stream: BinaryIO, block: int) -> Iterator[bytes]:
+    """Blocks of whole lines: each ends with a line feed (the last line gets one if it has none).
+
+    A line ends at U+000A and nowhere else. A block holds about ``block`` bytes, or one longer line.
+    """
+    rest: list[bytes] = []
+    while read := stream.read(block):
+        end = read.rfind(b"\n") + 1
+        if end:
+            yield b"".join([*rest, read[:end]])
+            rest = []
+        rest.append(read[end:])
+    if any(rest):
+        yield b"".join([*rest, b"\n"])
 
 
 def not_utf8(source: object, offset: int) -> BPEError:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from exactbpe import _core
 from exactbpe.counting import cores
+from exactbpe.files import PathLike, not_utf8, read_lines, replacing
+from exactbpe.npy import NpyWriter
 from exactbpe.reference import BPEError, iterator, not_a_str, whole_number
 from exactbpe.training import checked_prefix
 
@@ -21,6 +26,10 @@ if TYPE_CHECKING:
 
 # Ids of the 256 byte tokens come after the vocabulary of the merges, in this spelling.
 BYTE_TOKENS = [f"<0x{byte:02X}>" for byte in range(256)]
+
+
+# How much of a file one thread encodes in a step.
+LINES_BLOCK = 1 << 20
 
 
 class Span(NamedTuple):
@@ -119,6 +128,50 @@ class Tokenizer:
 
         ids, offsets = self._core.encode_batch(list(iterator("texts", texts)), cores(threads))
         return np.frombuffer(ids, np.uint32), np.frombuffer(offsets, np.int64)
+
+    def encode_file(
+        self, path: PathLike, out: PathLike, offsets: PathLike | None = None, *, threads: int | None = None
+    ) -> None:
+        """Encode a UTF-8 file of any size to `.npy` files, in memory that does not grow with it.
+
+        Args:
+            path: the file; a line ends at U+000A and nowhere else.
+            out: where the ids go, ``uint32`` of shape ``(tokens,)``; written whole or not at all.
+            offsets: where the offsets go, ``int64`` of shape ``(lines + 1,)``: the ids of line *i* are
+                ``ids[offsets[i]:offsets[i + 1]]``. Not written if not given.
+
+        Raises:
+            OSError: a file cannot be read or written.
+            BPEError: the file is not valid UTF-8 (the message names the byte), or a character has no id and
+                is to be refused (it names line and position).
+        """
+        threads = cores(threads)
+        with contextlib.ExitStack() as stack:
+            source = stack.enter_context(Path(path).open("rb"))
+            outputs = [replacing(out), *([replacing(offsets)] if offsets is not None else [])]
+            temporaries = [stack.enter_context(output) for output in outputs]
+            writers = [
+                stack.enter_context(NpyWriter(temporary, dtype))
+                for temporary, dtype in zip(temporaries, ("u4", "i8"), strict=False)
+            ]
+            self._encode_lines(source, path, writers, threads)
+
+    def _encode_lines(self, source: BinaryIO, name: PathLike, writers: list[NpyWriter], threads: int) -> None:
+        import numpy as np
+
+        tokens = lines = read = 0
+        if len(writers) > 1:
+            writers[1].write(np.zeros(1, np.int64).data)
+        for block in read_lines(source, LINES_BLOCK * threads):
+            try:
+                ids, ends = self._core.encode_lines(block, threads, os.fspath(name), lines + 1)
+            except UnicodeDecodeError as error:
+                raise not_utf8(name, read + error.start) from None
+            writers[0].write(ids)
+            offsets = np.frombuffer(ends, np.int64)[1:] + tokens
+            if len(writers) > 1:
+                writers[1].write(offsets.data.cast("B"))
+            tokens, lines, read = int(offsets[-1]), lines + len(offsets), read + len(block)
 
     def spans(self, text: str) -> list[Span]:
         """The tokens of ``text`` with their places in it, in code points.

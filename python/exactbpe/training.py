@@ -76,6 +76,7 @@ def learn(
     initial_merges: Learned | Iterable[Sequence[str]] = (),
     word_prefix: str = "",
     threads: int | None = None,
+    memory_limit: int | None = None,
     progress: ProgressCallback | None = None,
 ) -> Learned:
     """Learn merges from counts of words.
@@ -92,12 +93,15 @@ def learn(
             equals learning *n* at once.
         word_prefix: put before every word, so that decoding can restore the spaces; no whitespace.
         threads: how many to use; all cores of the machine if not given. The result is the same.
+        memory_limit: how many bytes learning may take beside the counts. A low one costs time, and changes no
+            merge.
         progress: called with a `Progress` at most ten times a second.
 
     Raises:
         TypeError: an argument has the wrong type.
         BPEError: ``initial_merges`` is not a list that training can give.
         OverflowError: a pair occurs more than 2**64 - 1 times.
+        MemoryError: ``memory_limit`` is too low even for the bare words; the message says what is needed.
 
     >>> learned = learn(WordCounts({"low": 5, "lower": 2}), 7)
     >>> learned.merges, learned.frequencies, learned.ties
@@ -117,6 +121,7 @@ def learn(
         checked_prefix(word_prefix),
         list(iterator("initial_merges", before.merges if before else initial_merges)),
         cores(threads),
+        LARGEST if memory_limit is None else clamped("memory_limit", memory_limit),
     )
     stopped_because = _run(learner, progress)
     ties = learner.ties()
@@ -150,7 +155,7 @@ def train(corpus: Iterable[str], vocab_size: int, min_frequency: int = 1) -> lis
     min_frequency = clamped("min_frequency", min_frequency)
     threads = cores()
     counts = count_texts("corpus", corpus, threads)
-    learner = _core.Learner(counts, vocab_size, LARGEST, min_frequency, "", [], threads)
+    learner = _core.Learner(counts, vocab_size, LARGEST, min_frequency, "", [], threads, LARGEST)
     _run(learner)
     return learner.merges()
 
@@ -175,7 +180,7 @@ def bpe_merges(words: Iterable[str], num_merges: int) -> list[str]:
     num_merges = clamped("num_merges", num_merges)
     counts = _core.WordCounts()
     counts.add_words(iterator("words", words), "words")
-    learner = _core.Learner(counts, LARGEST, num_merges, 1, "", [], cores())
+    learner = _core.Learner(counts, LARGEST, num_merges, 1, "", [], cores(), LARGEST)
     _run(learner)
     return [left + right for left, right in learner.merges()]
 
