@@ -14,6 +14,8 @@ import struct
 import subprocess
 import sys
 import termios
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import exactbpe
@@ -64,6 +66,12 @@ def refusal(result: Result) -> str:
 def succeed(result: Result) -> Result:
     assert result.status == 0, result
     return result
+
+
+def run_all(commands: Iterable[str]) -> list[Result]:
+    """Run many commands, some at the same time."""
+    with ThreadPoolExecutor(2) as pool:
+        return list(pool.map(lambda command: run(*command.split()), commands))
 
 
 @pytest.fixture
@@ -195,26 +203,37 @@ def encoded(text: bytes, *options: str) -> bytes:
     return succeed(run("encode", "-m", "merges.json", *options, stdin=text)).bytes
 
 
-@pytest.mark.parametrize(
-    ("text", "tokens"),
-    [
-        (b"", b""),
-        (b"\n", b"\n"),
-        (b"low lowest\n", b"low low est\n"),
-        (b"low\n\n\nlow", b"low\n\n\nlow\n"),
-        (b" \t low \r\nnew\r\n", b"low\nn e w\n"),
-        (b"low\rlow\n", b"low low\n"),
-        ("low\u2028low\u2029low\x85low\x0blow\x0clow\x1clow\n".encode(), b"low low low low low low low\n"),
-        ("\ufefflow\u200b\0\n".encode(), "\ufeff low \u200b \0\n".encode()),
-        ("😀é漢\n".encode(), "😀 é 漢\n".encode()),
-    ],
-)
-def test_one_line_out_for_each_line_in(here: Path, text: bytes, tokens: bytes) -> None:
-    assert encoded(text) == tokens
-    (here / "input").write_bytes(text)
-    assert succeed(run("encode", "-m", "merges.json", "input")).bytes == tokens
-    lines = [json.loads(line) for line in encoded(text, "--json").decode().split("\n")[:-1]]
-    assert lines == [line.split(" ") if line else [] for line in tokens.decode().split("\n")[:-1]]
+LINES = {
+    "": "",
+    "\n": "\n",
+    "low lowest\n": "low low est\n",
+    "low\n\n\nlow": "low\n\n\nlow\n",
+    " \t low \r\nlow\r\n": "low\nlow\n",
+    "low\rlow\n": "low low\n",
+    "low\u2028low\u2029low\x85low\x0blow\x0clow\x1clow\n": "low low low low low low low\n",
+    "\ufefflow\u200b\0\n": "\ufeff low \u200b \0\n",
+    "😀é漢\n": "😀 é 漢\n",
+}
+
+
+def test_one_line_out_for_each_line_in(here: Path) -> None:
+    for number, text in enumerate(LINES):
+        (here / str(number)).write_bytes(text.encode())
+    files = map(str, range(len(LINES)))
+    expected = "".join(LINES.values())
+    assert succeed(run("encode", "-m", "merges.json", *files)).bytes == expected.encode()
+    for number, (text, tokens) in enumerate(LINES.items()):
+        if number < 4:
+            assert encoded(text.encode()) == tokens.encode()
+    lines = (
+        encoded(b"".join(text.encode() for text in LINES if text.endswith("\n")), "--json")
+        .decode()
+        .split("\n")
+    )
+    complete = "".join(tokens for text, tokens in LINES.items() if text.endswith("\n"))
+    assert [json.loads(line) for line in lines[:-1]] == [
+        line.split(" ") if line else [] for line in complete.split("\n")[:-1]
+    ]
 
 
 def test_json_is_spelled_as_solve_spells_it(here: Path) -> None:
@@ -326,75 +345,78 @@ def test_solve_answers_before_the_next_request_is_sent() -> None:
 # ---------------------------------------------------------------------------------- what is refused
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ("", "Missing command. Try 'exactbpe --help'."),
-        ("nosuch", "No such command 'nosuch'. Try 'exactbpe --help'."),
-        ("train text.txt -o new", "Missing option '--vocab-size'. Try 'exactbpe train --help'."),
-        ("train text.txt --vocab-size 9", "Missing option '-o'"),
-        ("train --vocab-size 9 -o new", "Nothing to train on: name a FILE, '-' or --counts."),
-        ("train text.txt --vocab-size 9.5 -o new", "Invalid value for '--vocab-size': '9.5'"),
-        ("train text.txt --vocab-size 9 --min-frequency x -o new", "'--min-frequency': 'x'"),
-        ("train text.txt --vocab-size 9 --threads 0 -o new", "'--threads': 0"),
-        ("train text.txt --vocab-size 9 --nosuch -o new", "No such option"),
-        ("train nosuch --vocab-size 9 -o new", "File 'nosuch' does not exist."),
-        ("train . --vocab-size 9 -o new", "File '.' is a directory."),
-        ("train - - --vocab-size 9 -o new", "Standard input ('-') can be read only once."),
-        ("train text.txt --vocab-size 9 -o nosuch/new", "there is no folder"),
-        ("train text.txt --vocab-size 9 -o .", "File '.' is a directory."),
-        ("train text.txt --vocab-size 9 -o text.txt", "it is also an input and would be overwritten"),
-        ("train text.txt --vocab-size 9 -o ./text.txt", "it is also an input and would be overwritten"),
-        ("train text.txt --vocab-size 9 --counts merges.json -o merges.json", "it is also an input"),
-        ("train text.txt --vocab-size 9 --counts nosuch -o new", "'--counts': File 'nosuch' does not exist."),
-        ("train text.txt --vocab-size 9 --counts text.txt -o new", "text.txt: "),
-        ("train latin1 --vocab-size 9 -o new", "latin1 is not valid UTF-8 at byte 6"),
-        ("encode text.txt", "Missing option '-m'"),
-        ("encode -m nosuch", "'-m': File 'nosuch' does not exist."),
-        ("encode -m -", "'-m': File '-' does not exist."),
-        ("encode -m merges.json text.txt nosuch", "File 'nosuch' does not exist."),
-        ("encode -m merges.json - -", "Standard input ('-') can be read only once."),
-        ("encode -m latin1", "latin1 is not valid UTF-8 at byte 6"),
-        ("count -o new", "Missing argument 'FILE...'. Try 'exactbpe count --help'."),
-        ("count text.txt", "Missing option '-o'"),
-        ("count text.txt -o text.txt", "it is also an input"),
-        ("count text.txt -o nosuch/new", "there is no folder"),
-        ("count latin1 -o new", "latin1 is not valid UTF-8 at byte 6"),
-        ("merge-counts -o new", "Missing argument 'COUNTS...'"),
-        ("merge-counts nosuch -o new", "File 'nosuch' does not exist."),
-        ("merge-counts text.txt -o new", "text.txt: "),
-        ("merge-counts a.counts -o nosuch/new", "there is no folder"),
-        ("solve text.txt", "unexpected extra argument"),
-    ],
-)
-def test_wrong_use_and_bad_input(here: Path, arguments: str, said: str) -> None:
+REFUSED = [
+    ("", "Missing command. Try 'exactbpe --help'."),
+    ("nosuch", "No such command 'nosuch'. Try 'exactbpe --help'."),
+    ("train text.txt -o new", "Missing option '--vocab-size'. Try 'exactbpe train --help'."),
+    ("train text.txt --vocab-size 9", "Missing option '-o'"),
+    ("train --vocab-size 9 -o new", "Nothing to train on: name a FILE, '-' or --counts."),
+    ("train text.txt --vocab-size 9.5 -o new", "Invalid value for '--vocab-size': '9.5'"),
+    ("train text.txt --vocab-size 9 --min-frequency x -o new", "'--min-frequency': 'x'"),
+    ("train text.txt --vocab-size 9 --threads 0 -o new", "'--threads': 0"),
+    ("train text.txt --vocab-size 9 --nosuch -o new", "No such option"),
+    ("train nosuch --vocab-size 9 -o new", "File 'nosuch' does not exist."),
+    ("train . --vocab-size 9 -o new", "File '.' is a directory."),
+    ("train - - --vocab-size 9 -o new", "Standard input ('-') can be read only once."),
+    ("train text.txt --vocab-size 9 -o nosuch/new", "there is no folder"),
+    ("train text.txt --vocab-size 9 -o .", "File '.' is a directory."),
+    ("train text.txt --vocab-size 9 -o text.txt", "it is also an input and would be overwritten"),
+    ("train text.txt --vocab-size 9 -o ./text.txt", "it is also an input and would be overwritten"),
+    ("train text.txt --vocab-size 9 --counts merges.json -o merges.json", "it is also an input"),
+    ("train text.txt --vocab-size 9 --counts nosuch -o new", "'--counts': File 'nosuch' does not exist."),
+    ("train text.txt --vocab-size 9 --counts text.txt -o new", "text.txt: "),
+    ("train latin1 --vocab-size 9 -o new", "latin1 is not valid UTF-8 at byte 6"),
+    ("encode text.txt", "Missing option '-m'"),
+    ("encode -m nosuch", "'--merges': File 'nosuch' does not exist."),
+    ("encode -m -", "'--merges': File '-' does not exist."),
+    ("encode -m merges.json text.txt nosuch", "File 'nosuch' does not exist."),
+    ("encode -m merges.json - -", "Standard input ('-') can be read only once."),
+    ("encode -m latin1", "latin1 is not valid UTF-8 at byte 6"),
+    ("count -o new", "Missing argument 'FILE...'. Try 'exactbpe count --help'."),
+    ("count text.txt", "Missing option '-o'"),
+    ("count text.txt -o text.txt", "it is also an input"),
+    ("count text.txt -o nosuch/new", "there is no folder"),
+    ("count latin1 -o new", "latin1 is not valid UTF-8 at byte 6"),
+    ("merge-counts -o new", "Missing argument 'COUNTS...'"),
+    ("merge-counts nosuch -o new", "File 'nosuch' does not exist."),
+    ("merge-counts text.txt -o new", "text.txt: "),
+    ("merge-counts a.counts -o nosuch/new", "there is no folder"),
+    ("solve text.txt", "unexpected extra argument"),
+]
+
+
+def test_wrong_use_and_bad_input(here: Path) -> None:
     (here / "latin1").write_bytes("low\nna\xefve\n".encode("latin-1"))
     WordCounts({"a": 1}).save("a.counts")
     before = {path.name: path.read_bytes() for path in here.iterdir()}
-    result = run(*arguments.split())
-    assert said in refusal(result)
-    assert result.out == ""
+    for (arguments, said), result in zip(
+        REFUSED, run_all(arguments for arguments, _ in REFUSED), strict=True
+    ):
+        assert said in refusal(result), arguments
+        assert result.out == "", arguments
     assert {path.name: path.read_bytes() for path in here.iterdir()} == before
 
 
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        ("", "merges.json: not JSON at line 1, column 1"),
-        ('[\n["a", "b"],\n["c" "d"]\n]', "merges.json: not JSON at line 3, column 6"),
-        ('[["a", "b"], ["c"]]', "merges.json: merges[1] must have two parts, not 1"),
-        ('[["a", "b"], ["c", ""]]', "merges.json: merges[1]: the right part is empty"),
-        ('[["a", "b"], ["c", 3]]', "merges.json: merges[1]: the right part must be a str"),
-        ('["ab"]', "merges.json: merges[0] must be a list"),
-        ("[null]", "merges.json: merges[0] must be a list"),
-        ("{}", "merges.json: merges must be a JSON list of [left, right], not a dict"),
-        ("7" * 5_000, "merges.json: not a list of merges"),
-        ("[" * 100_000, "merges.json: not a list of merges"),
-    ],
-)
-def test_malformed_merges(here: Path, content: str, said: str) -> None:
-    (here / "merges.json").write_text(content, encoding="utf-8")
-    assert said in refusal(run("encode", "-m", "merges.json", "text.txt"))
+MALFORMED = [
+    ("", "not JSON at line 1, column 1"),
+    ('[\n["a", "b"],\n["c" "d"]\n]', "not JSON at line 3, column 6"),
+    ('[["a", "b"], ["c"]]', "merges[1] must have two parts, not 1"),
+    ('[["a", "b"], ["c", ""]]', "merges[1]: the right part is empty"),
+    ('[["a", "b"], ["c", 3]]', "merges[1]: the right part must be a str"),
+    ('["ab"]', "merges[0] must be a list"),
+    ("[null]", "merges[0] must be a list"),
+    ("{}", "merges must be a JSON list of [left, right], not a dict"),
+    ("7" * 5_000, "not a list of merges"),
+    ("[" * 100_000, "not a list of merges"),
+]
+
+
+def test_malformed_merges(here: Path) -> None:
+    for number, (content, _) in enumerate(MALFORMED):
+        (here / f"{number}.json").write_text(content, encoding="utf-8")
+    results = run_all(f"encode text.txt -m {number}.json" for number in range(len(MALFORMED)))
+    for number, ((_, said), result) in enumerate(zip(MALFORMED, results, strict=True)):
+        assert f"{number}.json: {said}" in refusal(result)
 
 
 def test_bytes_that_are_not_utf8_are_named_by_file_and_offset(here: Path) -> None:
@@ -413,10 +435,13 @@ def test_bytes_that_are_not_utf8_are_named_by_file_and_offset(here: Path) -> Non
 def test_damaged_counts(here: Path) -> None:
     WordCounts({f"word{i}": i + 1 for i in range(100)}).save("good.counts")
     good = (here / "good.counts").read_bytes()
-    for damaged in (b"", good[:-1], good + b"x", good[:50] + bytes([good[50] ^ 1]) + good[51:]):
-        (here / "bad.counts").write_bytes(damaged)
-        for arguments in (["train", "--vocab-size", "9", "--counts"], ["merge-counts", "good.counts"]):
-            assert "bad.counts: " in refusal(run(*arguments, "bad.counts", "-o", "new"))
+    for number, damaged in enumerate(
+        (b"", good[:-1], good + b"x", good[:50] + bytes([good[50] ^ 1]) + good[51:])
+    ):
+        (here / f"bad{number}.counts").write_bytes(damaged)
+    commands = [f"train --vocab-size 9 -o new --counts bad{number}.counts" for number in range(4)]
+    for number, result in enumerate(run_all([*commands, "merge-counts good.counts bad3.counts -o new"])):
+        assert f"bad{min(number, 3)}.counts: " in refusal(result)
     assert "new" not in names(here)
 
 

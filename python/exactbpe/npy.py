@@ -26,7 +26,7 @@ class NpyWriter:
     def write(self, values: bytes | bytearray | memoryview) -> None:
         """Append values, as bytes in this machine's order."""
         self._file.write(values)
-        self._bytes += len(values)
+        self._bytes += memoryview(values).nbytes
 
     def __enter__(self) -> NpyWriter:
         return self
