@@ -1,0 +1,85 @@
+"""Bytes in, text and rules out: read with a limit, split exactly, refused by file, line and byte."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from exactbpe.files import not_utf8
+from exactbpe.formats.given import Given
+from exactbpe.reference import BPEError
+from exactbpe.tokenizer import Tokenizer
+
+# What a file may cost before it is refused. The longest trained token is half as long as the longest word.
+MAX_FILE = 1 << 30  # bytes
+MAX_TOKEN = 1 << 20  # characters
+
+BLOCK = 1 << 20
+
+
+def read(path: Path) -> bytes:
+    """All of a file, which need not be a regular one."""
+    blocks = []
+    size = 0
+    with path.open("rb") as file:
+        while block := file.read(BLOCK):
+            size += len(block)
+            if size > MAX_FILE:
+                raise BPEError(f"{path} is longer than {MAX_FILE} bytes, so it is not a tokenizer")
+            blocks.append(block)
+    return b"".join(blocks)
+
+
+def decoded(path: Path, data: bytes) -> str:
+    """The text of UTF-8."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise not_utf8(path, error.start) from None
+
+
+def lines(path: Path, data: bytes) -> list[str]:
+    """The lines of UTF-8. Only U+000A ends one: `str.splitlines` would cut at ten other characters, too."""
+    every = decoded(path, data).split("\n")
+    if not every[-1]:
+        every.pop()
+    return every
+
+
+def place(path: Path, lines: list[str], index: int) -> str:
+    """Where a line stands, for a message."""
+    offset = sum(len(line.encode()) + 1 for line in lines[:index])
+    return f"{path}, line {index + 1} (byte {offset})"
+
+
+def fields(path: Path, lines: list[str], number: int, what: str) -> list[list[str]]:
+    """Each line split at exactly one U+0020 into so many fields, none of them empty; ``what`` they are."""
+    rows = [line.split(" ") for line in lines]
+    for index, row in enumerate(rows):
+        if len(row) != number or not all(row):
+            shown = lines[index][:60]
+            raise BPEError(f"{place(path, lines, index)} must be {what}, with one space between, not {shown!a}")
+    check_length(path, (field for row in rows for field in row))
+    return rows
+
+
+def check_length(path: Path, tokens: Iterable[str]) -> None:
+    """Refuse tokens that cost more than they can be worth."""
+    longest = max(map(len, tokens), default=0)
+    if longest > MAX_TOKEN:
+        raise BPEError(f"{path}: a token has {longest} characters; {MAX_TOKEN} are the most")
+
+
+def built(
+    path: Path, merges: list[list[str]], alphabet: Iterable[str] | None, given: Given, unknown: str, prefix: str
+) -> Tokenizer:
+    """The tokenizer; what the caller gives goes before what the file says."""
+    try:
+        return Tokenizer(
+            merges,
+            alphabet if given.alphabet is None else given.alphabet,
+            unknown=unknown if given.unknown is None else given.unknown,
+            word_prefix=prefix if given.word_prefix is None else given.word_prefix,
+        )
+    except (TypeError, BPEError) as error:
+        raise BPEError(f"{path}: {error}") from None
