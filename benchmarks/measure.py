@@ -24,6 +24,10 @@ class MismatchError(Exception):
     """Two outputs that should be equal are not: no figure of that table is worth printing."""
 
 
+# Seconds for all that is not measured: reading, loading a vocabulary, making answers comparable.
+PATIENCE = 180
+
+
 @dataclass(frozen=True)
 class Options:
     """What the command line decides for all tables."""
@@ -117,14 +121,19 @@ def _add(series: Series, job: Job, limit: float, *, first: bool) -> None:
         "limit": limit,
         "first": first,
     }
-    done = subprocess.run(
-        [job.python, "-m", job.module, json.dumps(arguments)],
-        cwd=ROOT,
-        env=_environment(job.threads),
-        preexec_fn=lambda: _bind(job.threads),
-        capture_output=True,
-        check=False,
-    )
+    try:
+        done = subprocess.run(
+            [job.python, "-m", job.module, json.dumps(arguments)],
+            cwd=ROOT,
+            env=_environment(job.threads),
+            preexec_fn=lambda: _bind(job.threads),
+            capture_output=True,
+            timeout=limit + PATIENCE,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        series.failure = f"failed: not ready for work, or not done after it, within {PATIENCE} s"
+        return
     if done.returncode == -signal.SIGALRM:
         series.failure = f"> {limit:g} s"
     elif done.returncode != 0:

@@ -44,14 +44,14 @@ def exactbpe(task: Any, texts: list[str]) -> tuple[Work, Show]:
 
 
 def tokenizers(task: Any, texts: list[str]) -> tuple[Work, Show]:
-    """Lists; it has no flat form. `encode_batch_fast` leaves out the offsets."""
+    """Lists; it has no flat form. `encode_batch_fast` leaves out offsets and tokens."""
     tokenizer: Any = importlib.import_module("tokenizers").Tokenizer.from_file(task["vocabulary"])
     if task["output"] == "one":
         return lambda: [tokenizer.encode(text).ids for text in texts], from_lists
     if task["output"] == "list":
         data = json.loads(Path(task["vocabulary"]).read_text(encoding="utf-8"))["model"]
         return (
-            lambda: [encoding.tokens for encoding in tokenizer.encode_batch_fast(texts)],
+            lambda: [encoding.tokens for encoding in tokenizer.encode_batch(texts)],
             lambda rows: from_tokens(rows, data),
         )
     return lambda: [encoding.ids for encoding in tokenizer.encode_batch_fast(texts)], from_lists

@@ -37,13 +37,13 @@ def table(options: Options) -> Table:
                 f"`solve`: {title}",
                 holds,
                 *_times(series),
-                at_most("a call:", series.time * 1e3, goal, unit="ms"),
+                at_most("a call:", series.time * 1e3, goal, unit=" ms"),
             ]
         )
     series = _measure({"what": "train"}, options)
     if not all(report["equal"] for report in series.reports):
         raise MismatchError("train on three words: the answer is not that of the reference")
-    goal_text = at_most("a call:", series.time * 1e6, 20, 8, "µs")
+    goal_text = at_most("a call:", series.time * 1e6, 20, 8, " µs")
     result.rows.append(["`train` on three words", "", *_times(series), goal_text])
     extra = _import_time(options)
     result.rows.append(
@@ -52,7 +52,7 @@ def table(options: Options) -> Table:
             "",
             span(extra),
             "",
-            at_most("added:", extra * 1e3, 30, unit="ms"),
+            at_most("added:", extra * 1e3, 30, unit=" ms"),
         ]
     )
     result.notes = [

@@ -39,14 +39,10 @@ def at_least(what: str, value: float, must: float, aim: float | None = None) -> 
     return _goal(f"{what} {value:.2f}×", value >= must, f"≥ {must:g}×", None if aim is None else f"{aim:g}×")
 
 
-def at_most(what: str, value: float, must: float, aim: float | None = None, unit: str = "s") -> str:
+def at_most(what: str, value: float, must: float, aim: float | None = None, unit: str = " s") -> str:
     """A goal for a number that should be low, and whether it is met."""
-    return _goal(
-        f"{what} {value:.3g} {unit}",
-        value <= must,
-        f"≤ {must:g} {unit}",
-        None if aim is None else f"{aim:g} {unit}",
-    )
+    wanted = None if aim is None else f"{aim:g}{unit}"
+    return _goal(f"{what} {value:.3g}{unit}", value <= must, f"≤ {must:g}{unit}", wanted)
 
 
 def _goal(shown: str, met: bool, must: str, aim: str | None) -> str:

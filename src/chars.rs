@@ -55,12 +55,13 @@ const PAGE: usize = 256;
 pub struct CharMap {
     pages: Vec<u16>, // 1 + the page's place in `values`, by code point / PAGE
     values: Vec<u32>,
+    blocks: Vec<u32>, // code point / PAGE of each page of `values` behind the first
 }
 
 impl Default for CharMap {
     fn default() -> CharMap {
         // The first page of `values` belongs to all code points that have no page of their own; it stays zero.
-        CharMap { pages: vec![0; 0x11_0000 / PAGE], values: vec![0; PAGE] }
+        CharMap { pages: vec![0; 0x11_0000 / PAGE], values: vec![0; PAGE], blocks: Vec::new() }
     }
 }
 
@@ -81,20 +82,19 @@ impl CharMap {
             // At most 0x1100 pages exist, so the number of the next one fits.
             *page = u16::try_from(self.values.len() / PAGE).unwrap_or(0);
             self.values.resize(self.values.len() + PAGE, 0);
+            self.blocks.push(code_point / 256);
         }
         self.values[usize::from(*page) * PAGE + at % PAGE] = value;
     }
 
     /// The code points that have a number, in order.
     pub fn code_points(&self) -> Vec<u32> {
-        (0_u32..).zip(&self.pages).filter(|&(_, &page)| page > 0).fold(
-            Vec::new(),
-            |mut found, (block, &page)| {
-                let values = &self.values[usize::from(page) * PAGE..][..PAGE];
-                found.extend((block * 256..).zip(values).filter(|&(_, &value)| value > 0).map(|(c, _)| c));
-                found
-            },
-        )
+        let mut found = Vec::new();
+        for (block, page) in self.blocks.iter().zip(self.values.chunks(PAGE).skip(1)) {
+            found.extend((block * 256..).zip(page).filter(|&(_, &value)| value > 0).map(|(c, _)| c));
+        }
+        found.sort_unstable();
+        found
     }
 }
 
@@ -119,7 +119,7 @@ mod tests {
     fn a_map_holds_what_was_set() {
         let mut map = CharMap::default();
         assert_eq!(map.get(0x10_FFFF), 0);
-        for c in [0, 97, 0x4E00, 0xD800, 0x10_FFFF] {
+        for c in [0x4E00, 0, 97, 0x10_FFFF, 0xD800] {
             map.set(c, c + 1);
         }
         assert_eq!(map.code_points(), [0, 97, 0x4E00, 0xD800, 0x10_FFFF]);

@@ -16,7 +16,7 @@ const BATCH: usize = 64;
 /// Pairs are kept down to this part of the highest count. Lower costs memory, higher costs more recounts.
 const KEPT: u64 = 8;
 
-/// Arrays shorter than this are counted without the first pass: their pairs fit into the cache anyway.
+/// In arrays shorter than this all pairs are tracked at once, which costs less than filtering and recounting.
 const SMALL: usize = 1 << 14;
 
 /// A recount under way.
@@ -154,9 +154,6 @@ impl Recount {
             self.below = self.threshold;
             self.lower_threshold();
         } else {
-            // Without a filter all pairs were counted; with one, this changes nothing.
-            let highest = self.found.iter().map(|slot| slot.count).max().unwrap_or(0);
-            self.threshold = self.threshold.max(highest / KEPT);
             self.filter = Filter::default();
             self.kept = Kept::new(std::mem::take(&mut self.found), self.threshold, self.room / 2);
             self.pass = Pass::Positions;

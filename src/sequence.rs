@@ -50,7 +50,33 @@ pub struct Survey {
     pub alphabet: CharMap,
     prefix: Vec<u8>, // put before every word
     slots: u64,
-    slots_by_count: NumberMap<u64>,
+    slots_by_count: ByCount<u64>,
+}
+
+/// Values by a word's count, with a short way for the small counts that most words have.
+#[derive(Default)]
+struct ByCount<V> {
+    small: Vec<V>,
+    large: NumberMap<V>,
+}
+
+impl<V: Copy + Default> ByCount<V> {
+    fn get_mut(&mut self, count: u64) -> &mut V {
+        match usize::try_from(count) {
+            Ok(count) if count < 256 => {
+                if count >= self.small.len() {
+                    self.small.resize(count + 1, V::default());
+                }
+                &mut self.small[count]
+            }
+            _ => self.large.entry(count).or_default(),
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (u64, V)> {
+        let small = (0..).zip(self.small.iter().copied());
+        small.chain(self.large.iter().map(|(&count, &value)| (count, value)))
+    }
 }
 
 impl Survey {
@@ -60,17 +86,27 @@ impl Survey {
         prefix: &[u8],
         go_on: &mut dyn FnMut() -> Result<(), Error>,
     ) -> Result<Survey, Error> {
-        let (alphabet, slots_by_count) = (CharMap::default(), NumberMap::default());
+        let (alphabet, slots_by_count) = (CharMap::default(), ByCount::default());
         let mut survey = Survey { alphabet, prefix: prefix.to_vec(), slots: 1, slots_by_count };
-        for (i, (word, count)) in counts.iter().filter(|(word, _)| !word.is_empty()).enumerate() {
-            if i % GO_ON == 0 {
+        let mut ascii = [false; 128];
+        let mut words = 0;
+        counts.for_each(|word, count| {
+            words += 1;
+            if words % GO_ON == 0 {
                 go_on()?;
             }
+            if word.is_empty() {
+                return Ok(());
+            }
             let mut slots = 1;
-            for code_point in chars::code_points(prefix).chain(chars::code_points(&word)) {
-                slots += 1;
-                if survey.alphabet.get(code_point) == 0 {
-                    survey.alphabet.set(code_point, 1);
+            for part in [prefix, word] {
+                for code_point in chars::code_points(part) {
+                    slots += 1;
+                    match ascii.get_mut(code_point as usize) {
+                        Some(seen) => *seen = true,
+                        None if survey.alphabet.get(code_point) == 0 => survey.alphabet.set(code_point, 1),
+                        None => {}
+                    }
                 }
             }
             if slots >= u64::from(TAG) {
@@ -80,7 +116,11 @@ impl Survey {
                 )));
             }
             survey.slots += slots;
-            *survey.slots_by_count.entry(count).or_default() += slots;
+            *survey.slots_by_count.get_mut(count) += slots;
+            Ok(())
+        })?;
+        for (code_point, _) in (0..).zip(ascii).filter(|&(_, seen)| seen) {
+            survey.alphabet.set(code_point, 1);
         }
         if survey.slots > u64::from(u32::MAX) {
             let message =
@@ -113,30 +153,37 @@ impl Sequence {
         symbols: &Symbols,
         go_on: &mut dyn FnMut() -> Result<(), Error>,
     ) -> Result<Sequence, Error> {
-        let mut by_count: Vec<_> =
-            survey.slots_by_count.iter().map(|(&count, &slots)| (count, slots)).collect();
+        let mut by_count: Vec<_> = survey.slots_by_count.iter().filter(|&(_, slots)| slots > 0).collect();
         by_count.sort_unstable_by(|a, b| b.cmp(a));
-        let mut starts = NumberMap::default();
+        let mut starts = ByCount::default();
         let mut runs = Vec::with_capacity(by_count.len());
         let mut end = 1;
         for (count, slots) in by_count {
-            starts.insert(count, end);
+            *starts.get_mut(count) = end;
             end += usize::try_from(slots).unwrap_or(0);
             runs.push(Run { end: position(end), weight: count });
         }
         let mut slots = vec![SEPARATOR; end];
-        for (i, (word, count)) in counts.iter().filter(|(word, _)| !word.is_empty()).enumerate() {
-            if i % GO_ON == 0 {
+        let prefix: Vec<u32> = chars::code_points(&survey.prefix).map(|c| survey.alphabet.get(c)).collect();
+        let mut words = 0;
+        counts.for_each(|word, count| {
+            words += 1;
+            if words % GO_ON == 0 {
                 go_on()?;
             }
-            if let Some(start) = starts.get_mut(&count) {
-                for code_point in chars::code_points(&survey.prefix).chain(chars::code_points(&word)) {
-                    slots[*start] = survey.alphabet.get(code_point);
-                    *start += 1;
-                }
-                *start += 1;
+            if word.is_empty() {
+                return Ok(());
             }
-        }
+            let start = starts.get_mut(count);
+            slots[*start..][..prefix.len()].copy_from_slice(&prefix);
+            let mut at = *start + prefix.len();
+            for code_point in chars::code_points(word) {
+                slots[at] = survey.alphabet.get(code_point);
+                at += 1;
+            }
+            *start = at + 1;
+            Ok(())
+        })?;
         Ok(Sequence { slots, runs, lengths: vec![1; symbols.len()], compacted: None })
     }
 

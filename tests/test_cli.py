@@ -349,7 +349,6 @@ REFUSED = [
     ("", "Missing command. Try 'exactbpe --help'."),
     ("nosuch", "No such command 'nosuch'. Try 'exactbpe --help'."),
     ("train text.txt -o new", "Missing option '--vocab-size'. Try 'exactbpe train --help'."),
-    ("train text.txt --vocab-size 9", "Missing option '-o'"),
     ("train --vocab-size 9 -o new", "Nothing to train on: name a FILE, '-' or --counts."),
     ("train text.txt --vocab-size 9.5 -o new", "Invalid value for '--vocab-size': '9.5'"),
     ("train text.txt --vocab-size 9 --min-frequency x -o new", "'--min-frequency': 'x'"),
@@ -360,7 +359,6 @@ REFUSED = [
     ("train - - --vocab-size 9 -o new", "Standard input ('-') can be read only once."),
     ("train text.txt --vocab-size 9 -o nosuch/new", "there is no folder"),
     ("train text.txt --vocab-size 9 -o .", "File '.' is a directory."),
-    ("train text.txt --vocab-size 9 -o text.txt", "it is also an input and would be overwritten"),
     ("train text.txt --vocab-size 9 -o ./text.txt", "it is also an input and would be overwritten"),
     ("train text.txt --vocab-size 9 --counts merges.json -o merges.json", "it is also an input"),
     ("train text.txt --vocab-size 9 --counts nosuch -o new", "'--counts': File 'nosuch' does not exist."),
@@ -370,15 +368,10 @@ REFUSED = [
     ("encode -m nosuch", "'--merges': File 'nosuch' does not exist."),
     ("encode -m -", "'--merges': File '-' does not exist."),
     ("encode -m merges.json text.txt nosuch", "File 'nosuch' does not exist."),
-    ("encode -m merges.json - -", "Standard input ('-') can be read only once."),
     ("encode -m latin1", "latin1 is not valid UTF-8 at byte 6"),
     ("count -o new", "Missing argument 'FILE...'. Try 'exactbpe count --help'."),
-    ("count text.txt", "Missing option '-o'"),
     ("count text.txt -o text.txt", "it is also an input"),
-    ("count text.txt -o nosuch/new", "there is no folder"),
     ("count latin1 -o new", "latin1 is not valid UTF-8 at byte 6"),
-    ("merge-counts -o new", "Missing argument 'COUNTS...'"),
-    ("merge-counts nosuch -o new", "File 'nosuch' does not exist."),
     ("merge-counts text.txt -o new", "text.txt: "),
     ("merge-counts a.counts -o nosuch/new", "there is no folder"),
     ("solve text.txt", "unexpected extra argument"),
@@ -550,7 +543,6 @@ def test_a_pipe_is_a_file_too(here: Path) -> None:
     "arguments",
     [
         "--version",
-        "train --help",
         "train text.txt --vocab-size 20 -o new",
         "train text.txt --vocab-size 20 -o -",
         "encode -m merges.json text.txt",
@@ -722,14 +714,14 @@ OPTIONS = {
 }
 
 
-@pytest.mark.parametrize("command", OPTIONS)
-def test_help_mentions_everything_and_fits_80_columns(command: str) -> None:
-    out = succeed(run(*command.split(), "--help")).out
-    text = " ".join(out.split())
-    assert all(option in text for option in [*OPTIONS[command], "Example:", "-h, --help"])
-    assert max(map(len, out.splitlines())) <= 80
-    assert len(out.splitlines()) <= 32
-    assert run(*command.split(), "-h").out == out
+def test_help_mentions_everything_and_fits_80_columns() -> None:
+    for command, result in zip(OPTIONS, run_all(f"{command} --help" for command in OPTIONS), strict=True):
+        out = succeed(result).out
+        text = " ".join(out.split())
+        assert all(option in text for option in [*OPTIONS[command], "Example:", "-h, --help"]), command
+        assert max(map(len, out.splitlines())) <= 80, command
+        assert len(out.splitlines()) <= 32, command
+    assert run("solve", "-h").out == out
 
 
 def test_version() -> None:

@@ -17,7 +17,9 @@ from hypothesis import strategies as st
 MOST = 2**64 - 1
 
 # Fewer examples, because every file is brought to the disk.
-with_files = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+with_files = settings(
+    max_examples=settings().max_examples // 4, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 
 chars = st.sampled_from(["a", "b", "\0", "\x7f", "é", "你", "😀", "\ud800", "\ufeff", "\U0010ffff"])
 words = st.lists(chars, min_size=1, max_size=12).map("".join)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from exactbpe import BPEError, Progress, WordCounts
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import WHITESPACE, alphabets, texts
 
@@ -77,6 +77,7 @@ def test_words_are_counted_as_python_would(some: list[str]) -> None:
             assert (other in counts) == (other in want)
 
 
+@settings(max_examples=settings().max_examples // 2)
 @given(
     st.lists(any_text, max_size=4),
     st.randoms(use_true_random=False),

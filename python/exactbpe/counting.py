@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import BinaryIO
@@ -222,6 +221,8 @@ def count_files(
         BPEError: a file is not valid UTF-8; the message names it and the byte.
     """
     limit = None if memory_limit is None else whole_number("memory_limit", memory_limit)
+    import tempfile  # as in files.py
+
     files = [Path(path) for path in paths]
     limit = None if memory_limit is None else whole_number("memory_limit", memory_limit)
     threads = cores(threads)

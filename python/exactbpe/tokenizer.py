@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import json
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -288,6 +286,9 @@ class Tokenizer:
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of what decides the output, in hexadecimal; the same on every machine."""
+        import hashlib
+        import json
+
         parts = [self.merges, self.alphabet, self._unknown, self._word_prefix]
         spelled = json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
         return hashlib.sha256(spelled.encode("utf-8", "surrogatepass")).hexdigest()

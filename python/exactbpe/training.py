@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from exactbpe import _core
 from exactbpe.counting import WordCounts, cores, count_texts
@@ -21,8 +20,7 @@ STEP_SECONDS = 0.05
 LARGEST = 2**64 - 1
 
 
-@dataclass(frozen=True)
-class Learned:
+class Learned(NamedTuple):
     """Merges, with what a user wants to know of them."""
 
     merges: list[list[str]]
@@ -53,8 +51,7 @@ class Learned:
         if n >= len(self.merges) and (n > len(self.merges) or self.stopped_because == "vocab_size"):
             return self
         n = max(0, n)
-        return replace(
-            self,
+        return self._replace(
             merges=self.merges[:n],
             frequencies=self.frequencies[:n],
             ties=self.ties[:n],
@@ -189,10 +186,12 @@ def _run(
     learner: _core.Learner, progress: ProgressCallback | None = None
 ) -> Literal["vocab_size", "min_frequency", "no_pairs"]:
     """Let the core work, step by step, so that Python can listen for Ctrl-C between two steps."""
-    reporter = Reporter(progress, "learn", learner.max_merges if progress else None)
+    reporter = Reporter(progress, "learn", learner.max_merges) if progress else None
     while (stopped_because := learner.step(STEP_SECONDS)) is None:
-        reporter.report(learner.learned, learner.memory)
-    reporter.report(learner.learned, learner.memory, last=True)
+        if reporter:
+            reporter.report(learner.learned, learner.memory)
+    if reporter:
+        reporter.report(learner.learned, learner.memory, last=True)
     return stopped_because
 
 

@@ -15,7 +15,7 @@ from exactbpe.tokenizer import Tokenizer
 
 
 def rules_in_order(tokenizer: Tokenizer, losses: Losses) -> list[list[str]]:
-    """The rules, once they are found to be in order; where losses are accepted, those whose parts have ids."""
+    """The rules, found to be in order; where losses are accepted, those of them whose parts have ids."""
     merges = tokenizer.merges
     fault = find_fault(tokenizer.alphabet, merges)
     if fault is None:
@@ -30,10 +30,8 @@ def find_fault(alphabet: list[str], merges: list[list[str]]) -> str | None:
     """The first rule that is out of order, and why."""
     n = len(merges)
     made = dict.fromkeys(alphabet, -1)
-    made.update(zip((left + right for left, right in merges), range(n)))
-    ranks = [
-        map(lt, map(made.get, (rule[side] for rule in merges), repeat(n)), range(n)) for side in (0, 1)
-    ]
+    made.update({left + right: index for index, (left, right) in enumerate(merges)})
+    ranks = [map(lt, map(made.get, (rule[side] for rule in merges), repeat(n)), range(n)) for side in (0, 1)]
     if len(made) == len(alphabet) + n and all(ranks[0]) and all(ranks[1]):
         return None
     return _explained(alphabet, merges)

@@ -65,8 +65,8 @@ def compare(theirs: Mapping[str, int], tokenizer: Tokenizer, losses: Losses) -> 
     extra = next((token for token in theirs if token not in ours), None)
     if extra is not None:
         losses.add(
-            f"{extra!a} has the id {theirs[extra]}, but is no character, made by no rule and not the token for "
-            f"unknown characters (unknown={tokenizer.unknown!a} here), so it gets no id"
+            f"{extra!a} has the id {theirs[extra]} there, but none here: it is no character, made by no rule, "
+            f"and not named by unknown={tokenizer.unknown!a}"
         )
     missing = next((token for token in ours if token not in theirs), None)
     if missing is not None:
@@ -74,8 +74,8 @@ def compare(theirs: Mapping[str, int], tokenizer: Tokenizer, losses: Losses) -> 
     moved = next((token for token in theirs if ours.get(token, theirs[token]) != theirs[token]), None)
     if moved is not None:
         losses.add(
-            f"{moved!a} has the id {theirs[moved]} there, but {ours[moved]} here: ids are the alphabet in code "
-            "point order, then the merged symbols in order"
+            f"{moved!a} has the id {theirs[moved]} there, but {ours[moved]} here, where the alphabet in code "
+            "point order comes first, then the merged symbols in order"
         )
 
 

@@ -52,13 +52,13 @@ def place(path: Path, lines: list[str], index: int) -> str:
     return f"{path}, line {index + 1} (byte {offset})"
 
 
-def fields(path: Path, lines: list[str], number: int, what: str) -> list[list[str]]:
+def fields(path: Path, lines: list[str], number: int, what: str, skip: int = 0) -> list[list[str]]:
     """Each line split at exactly one U+0020 into so many fields, none of them empty; ``what`` they are."""
-    rows = [line.split(" ") for line in lines]
-    for index, row in enumerate(rows):
+    rows = [line.split(" ") for line in lines[skip:]]
+    for index, row in enumerate(rows, skip):
         if len(row) != number or not all(row):
-            shown = lines[index][:60]
-            raise BPEError(f"{place(path, lines, index)} must be {what}, with one space between, not {shown!a}")
+            expected = f"must be {what}, with one space between"
+            raise BPEError(f"{place(path, lines, index)} {expected}, not {lines[index][:60]!a}")
     check_length(path, (field for row in rows for field in row))
     return rows
 
@@ -71,7 +71,12 @@ def check_length(path: Path, tokens: Iterable[str]) -> None:
 
 
 def built(
-    path: Path, merges: list[list[str]], alphabet: Iterable[str] | None, given: Given, unknown: str, prefix: str
+    path: Path,
+    merges: list[list[str]],
+    alphabet: Iterable[str] | None,
+    given: Given,
+    unknown: str = "error",
+    word_prefix: str = "",
 ) -> Tokenizer:
     """The tokenizer; what the caller gives goes before what the file says."""
     try:
@@ -79,7 +84,7 @@ def built(
             merges,
             alphabet if given.alphabet is None else given.alphabet,
             unknown=unknown if given.unknown is None else given.unknown,
-            word_prefix=prefix if given.word_prefix is None else given.word_prefix,
+            word_prefix=word_prefix if given.word_prefix is None else given.word_prefix,
         )
     except (TypeError, BPEError) as error:
         raise BPEError(f"{path}: {error}") from None

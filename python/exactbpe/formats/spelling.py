@@ -33,8 +33,8 @@ def check_fields(path: Path, merges: list[list[str]]) -> None:
     everything = "".join(parts)
     if " " in everything or "\n" in everything:
         index = next(i for i, rule in enumerate(merges) if {" ", "\n"} & set("".join(rule)))
-        message = f"merges[{index}] = {merges[index]!a} holds a space or a line break, which ends a token there"
-        raise BPEError(f"{path}: {message}")
+        rule = f"merges[{index}] = {merges[index]!a}"
+        raise BPEError(f"{path}: {rule} holds a space or a line break, which would end a token")
 
 
 def _surrogate(token: str) -> bool:

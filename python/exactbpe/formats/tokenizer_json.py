@@ -132,7 +132,7 @@ def read(path: Path, data: bytes, losses: Losses, given: Given) -> Tokenizer:
 
 def _refuse_other_models(path: Path, document: Section, model: Section) -> None:
     if model.get("type") != "BPE":
-        raise BPEError(f'{path}: the model is of type {str(model.get("type"))[:60]!a}; only "BPE" can be read')
+        raise BPEError(f"{path}: the model is {str(model.get('type'))[:60]!a}, but only BPE can be read")
     for section in ("pre_tokenizer", "decoder"):
         if _has_type(document.get(section), "ByteLevel"):
             message = f"{section} is ByteLevel: its symbols stand for bytes, but here they are characters"
@@ -174,8 +174,7 @@ def _merges(path: Path, value: object) -> list[list[str]]:
     if not isinstance(value, list):
         raise BPEError(f"{path}: the merges must be a list")
     if value and isinstance(value[0], str):
-        pairs = [rule.split(" ") if isinstance(rule, str) else rule for rule in value]
-        return pairs
+        return [rule.split(" ") if isinstance(rule, str) else rule for rule in value]
     return value
 
 

@@ -1,0 +1,1 @@
+"""Long-running comparison of the package with slow and simple programs: ``python -m fuzz --help``."""

@@ -1,0 +1,49 @@
+"""Rules that tell the last character of a word from the same character inside.
+
+subword-nmt and fastBPE start the word ``low`` as ``l o w</w>``. A rule of ours holds in both places, so it
+is two of theirs, one after the other: ``(l, r)`` and ``(l, r</w>)``. That gives the same tokens wherever the
+rules are in order (docs/formats.md says why).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from exactbpe.formats.agreement import rules_in_order
+from exactbpe.formats.given import Given
+from exactbpe.formats.losses import Losses
+from exactbpe.formats.source import built
+from exactbpe.formats.spelling import check_fields
+from exactbpe.reference import BPEError
+from exactbpe.tokenizer import Tokenizer
+
+END = "</w>"
+
+
+def doubled(tokenizer: Tokenizer, path: Path, losses: Losses) -> list[list[str]]:
+    """The rules of a tokenizer, each for the inside and for the end of a word."""
+    merges = rules_in_order(tokenizer, losses)
+    check_fields(path, merges)
+    for index, (left, right) in enumerate(merges):
+        for symbol in (left, right, left + right):
+            if symbol.endswith(END) and symbol != END:
+                inside = symbol.removesuffix(END)
+                raise BPEError(
+                    f"{path}: merges[{index}]: {symbol!a} would be taken for {inside!a} at the end of a word"
+                )
+    if tokenizer.word_prefix:
+        losses.add(f"the file cannot hold word_prefix={tokenizer.word_prefix!a}: give it again when loading")
+    return [rule for left, right in merges for rule in ([left, right], [left, right + END])]
+
+
+def halved(path: Path, rules: list[list[str]], losses: Losses, given: Given) -> Tokenizer:
+    """The tokenizer whose rules were doubled, and no other."""
+    inside, at_end = rules[::2], rules[1::2]
+    if [[left, right + END] for left, right in inside] != at_end:
+        raise BPEError(
+            f"{path}: the rules for the end of a word ({END}) are not those for its inside, so no Tokenizer "
+            "can do the same: use exactbpe.formats.SubwordNMT"
+        )
+    tokenizer = built(path, inside, None, given)
+    rules_in_order(tokenizer, losses)
+    return tokenizer
