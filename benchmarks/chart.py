@@ -30,7 +30,7 @@ def draw(title: str, panels: list[dict[str, Any]], limit: float, path: str) -> N
         labels = [f"> {limit:g} s" if s is None else f"{s:.3g} s" for s in panel["seconds"].values()]
         bars = axis.barh(names, values, color=[OURS if name == "exactbpe" else OTHERS for name in names])
         axis.bar_label(bars, labels, padding=3)
-        axis.set_title(panel["title"], fontsize=9, loc="left")
+        axis.set_title(panel["title"].replace("`", ""), fontsize=9, loc="left")
         axis.invert_yaxis()
         axis.set_xlim(0, max(values) * 1.25)
         axis.xaxis.set_visible(False)

@@ -262,6 +262,8 @@ def _tokenizer_only(options: Options, english: Vocabulary, result: Table) -> Non
         "out": str(cached("encoded.npy")),
     }
     series = _alone(arguments, options)
+    if not all(report["equal"] for report in series.reports):
+        raise MismatchError("encode_file gives other ids than encode_batch")
     goal_text = at_most("memory", series.peak / 1e6, 200, unit=" MB")
     _row(
         result,

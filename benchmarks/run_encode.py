@@ -101,6 +101,7 @@ def gigatoken(task: Any, texts: list[str]) -> tuple[Work, Show]:
     its answer.
     """
     library: Any = importlib.import_module("gigatoken")
+    importlib.import_module("awkward")  # it would do so at its first answer, for most of a second
     tokenizer = library.Tokenizer(task["vocabulary"])
     parallel = task["threads"] > 1
     entries = task.get("entries")

@@ -70,6 +70,8 @@ def markdown(table: Table, options: Options) -> str:
     lines = [f"## {table.title}", "", _row(table.header), _row(["---"] * len(table.header))]
     lines += [_row(row) for row in table.rows]
     lines += ["", *(f"- {note}" for note in table.notes)]
+    if not options.corpora.is_dir():
+        lines.append(f"- There is no folder {options.corpora}, so the texts are generated ones.")
     quick = " --quick" if options.quick else ""
     lines += [
         f"- {machine()}; Python {platform.python_version()}; {versions(table.peers)}.",

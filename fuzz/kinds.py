@@ -78,7 +78,8 @@ def equal_learned(what: str, got: Learned, expected: slow.Slow | Learned) -> Non
 
 def draw_learn(rng: random.Random) -> Case:
     # The slow learner's time grows with symbols and merges; few words of many symbols are worst for it.
-    symbols, merges = rng.choice([(60, 60), (600, 300), (6_000, 200), (40_000, 60)])
+    sizes = [(60, 60), (60, 60), (600, 300), (600, 300), (6_000, 200), (40_000, 60), (25_000, 400)]
+    symbols, merges = rng.choice(sizes)
     counts = draw.counts(rng, symbols)
     word_prefix = rng.choice(["", "", "", "▁", "a", "ab"])
     alphabet = len(set(word_prefix).union(*counts) if counts else "")

@@ -57,13 +57,13 @@ def made_up(size: int) -> Iterator[tuple[str, str]]:
     for name, (letters, space) in scripts.items():
         rng = random.Random(name)
         few_often = [1 / (1 + i) for i in range(len(letters))]
-        words = ["".join(rng.choices(letters, few_often, k=rng.randint(1, 9))) for _ in range(20_000)]
+        words = ["".join(rng.choices(letters, few_often, k=rng.randint(1, 9))) for _ in range(5_000)]
         text: list[str] = []
         left = size
         while left > 0:
             word = words[int(len(words) ** rng.random()) - 1]
-            text += [word, space if rng.random() < 0.97 else "\n"]
-            left -= len(word.encode()) + 1
+            text.append(word + (space if rng.random() < 0.97 else "\n"))
+            left -= len(text[-1].encode())
         yield name, "".join(text)
 
 

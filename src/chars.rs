@@ -35,6 +35,16 @@ pub fn count(text: &[u8]) -> usize {
     text.iter().filter(|&&byte| byte & 0xC0 != 0x80).count()
 }
 
+/// Whether a text is generalized UTF-8.
+pub fn are_valid(text: &[u8]) -> bool {
+    if std::str::from_utf8(text).is_ok() {
+        return true;
+    }
+    let mut spelled = Vec::with_capacity(text.len());
+    code_points(text).filter(|&code_point| code_point <= 0x0010_FFFF).for_each(|c| push(&mut spelled, c));
+    spelled == text
+}
+
 /// Appends a code point in generalized UTF-8.
 pub fn push(text: &mut Vec<u8>, code_point: u32) {
     // Masked to a byte, so `to_le_bytes` loses nothing.
@@ -109,10 +119,18 @@ mod tests {
             push(&mut text, code_point);
             assert_eq!(read(&text, 0), (code_point, text.len()));
             assert_eq!(count(&text), 1);
+            assert!(are_valid(&text));
             if let Some(c) = char::from_u32(code_point) {
                 assert_eq!(text, c.to_string().as_bytes());
             }
         }
+    }
+
+    #[test]
+    fn what_no_code_point_gives_is_not_valid() {
+        let wrong: [&[u8]; 6] =
+            [b"\xff", b"a\x80", b"\xc0\x80", b"\xe0\x80\x80", b"\xf4\x90\x80\x80", b"\xed\xa0"];
+        assert!(wrong.iter().all(|text| !are_valid(text)));
     }
 
     #[test]

@@ -11,7 +11,7 @@
 
 use crate::count::WordCounts;
 use crate::error::Error;
-use crate::hash;
+use crate::{chars, hash, whitespace};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io::{self, Read, Write};
@@ -162,6 +162,12 @@ impl<R: Read> Reader<R> {
         }
         if self.words > 0 && self.word[shared..] <= last[..] {
             return Err(FileError::Content("words out of order".into(), start));
+        }
+        if self.word.is_empty()
+            || whitespace::word_end(&self.word, 0) < self.word.len()
+            || !chars::are_valid(&self.word)
+        {
+            return Err(FileError::Content("what is no word".into(), start));
         }
         self.words += 1;
         Ok(Some((&self.word, count)))
@@ -355,7 +361,7 @@ mod tests {
     #[test]
     fn what_is_saved_is_loaded() {
         let long = "long".repeat(200_000);
-        let all = counts(&[("", 1), ("a", 2), ("ab", u64::MAX), ("abc\0", 300), ("é", 7), (&long, 9)]);
+        let all = counts(&[("a", 2), ("ab", u64::MAX), ("abc\0", 300), ("é", 7), (&long, 9)]);
         assert_eq!(loaded(&saved(&all)).unwrap(), all);
         assert_eq!(saved(&loaded(&saved(&all)).unwrap()), saved(&all));
         assert_eq!(loaded(&saved(&counts(&[]))).unwrap(), counts(&[]));
@@ -375,6 +381,9 @@ mod tests {
             }
         }
         assert!(loaded(&[&file[..], b"x"].concat()).is_err());
+        for word in ["", "a b", "\u{3000}"] {
+            assert!(loaded(&saved(&counts(&[(word, 1)]))).is_err());
+        }
         // A length of 2^60 must be refused, not allocated.
         let mut huge = MAGIC.to_vec();
         push_number(&mut huge, 0);

@@ -52,8 +52,8 @@ pub struct Goal {
     pub vocab_size: u64,
     /// The most merges to learn, whatever the vocabulary.
     pub max_merges: u64,
-    /// The least count of a pair that is merged; 0 means 1.
-    pub min_frequency: u64,
+    /// The least count of a pair that is merged; 0 means 1, `None` more than any count.
+    pub min_frequency: Option<u64>,
     /// Put before every word.
     pub prefix: Vec<u8>,
     /// Bytes that learning may take, beside the counts it starts from.
@@ -69,6 +69,7 @@ pub struct Learner {
     merges: Vec<Merge>,
     max_merges: usize,
     min_frequency: u64,
+    is_hopeless: bool, // no pair can occur often enough
     threads: usize,
     state: State,
     given: Vec<u64>, // keys of the merges to repeat before learning, the next one last
@@ -131,7 +132,8 @@ impl Learner {
             alphabet,
             merges: Vec::new(),
             max_merges,
-            min_frequency: goal.min_frequency.max(1),
+            min_frequency: goal.min_frequency.unwrap_or(u64::MAX).max(1),
+            is_hopeless: goal.min_frequency.is_none(),
             threads: threads.max(1),
             state: if given.is_empty() { State::Compact } else { State::Repeat },
             given,
@@ -149,8 +151,9 @@ impl Learner {
         loop {
             match &mut self.state {
                 State::Stopped(stopped) => return Ok(Some(*stopped)),
-                State::Repeat => self.repeat(),
+                State::Repeat => self.repeat()?,
                 _ if self.merges.len() >= self.max_merges => self.stop(Stopped::VocabSize),
+                State::Compact if self.is_hopeless => self.stop_without_pair(),
                 State::Compact => {
                     if self.sequence.compact(SLOTS_A_STEP) {
                         self.pairs.clear();
@@ -179,11 +182,7 @@ impl Learner {
                         self.merge(pair, Some(ties));
                     }
                     None if self.threshold > self.min_frequency => self.state = State::Compact,
-                    None => {
-                        let is_pair = |(_, left, right)| left != SEPARATOR && right != SEPARATOR;
-                        let any = self.min_frequency > 1 && self.sequence.pairs().any(is_pair);
-                        self.stop(if any { Stopped::MinFrequency } else { Stopped::NoPairs });
-                    }
+                    None => self.stop_without_pair(),
                 },
             }
             if start.elapsed() >= budget {
@@ -224,6 +223,13 @@ impl Learner {
         usize::try_from(self.memory_limit).unwrap_or(usize::MAX).saturating_sub(fixed)
     }
 
+    /// No pair occurs often enough: is there any?
+    fn stop_without_pair(&mut self) {
+        let is_pair = |(_, left, right)| left != SEPARATOR && right != SEPARATOR;
+        let any = self.min_frequency > 1 && self.sequence.pairs().any(is_pair);
+        self.stop(if any { Stopped::MinFrequency } else { Stopped::NoPairs });
+    }
+
     fn stop(&mut self, why: Stopped) {
         self.state = State::Stopped(why);
     }
@@ -241,20 +247,24 @@ impl Learner {
     }
 
     /// Repeats the next merge that was given. Before the first one the positions of all their pairs are noted.
-    fn repeat(&mut self) {
+    fn repeat(&mut self) -> Result<(), Error> {
         if self.merges.is_empty() && self.pairs.is_empty() {
             for &key in &self.given {
                 self.pairs.add(Tracked { key, count: 0, positions: Some(Vec::new()) });
             }
             let room = self.room() / 4;
             let listed = &mut self.listed;
+            let mut overflow = None;
             let pairs = &mut self.pairs;
             let slots = self.sequence.slots();
             self.sequence.for_each_run(0..slots.len() - 1, |start, end, weight| {
                 for at in start..end {
                     if let Some(number) = pairs.number(key(slots[at], slots[at + 1])) {
                         let pair = pairs.get_mut(number);
-                        pair.count = pair.count.saturating_add(weight);
+                        match pair.count.checked_add(weight) {
+                            Some(count) => pair.count = count,
+                            None => overflow = Some(pair.key),
+                        }
                         if let Some(positions) = &mut pair.positions {
                             positions.push(position(at));
                             *listed += 4;
@@ -266,15 +276,19 @@ impl Learner {
                     }
                 }
             });
+            if let Some(key) = overflow {
+                return Err(self.named(Error::PairOverflow(key)));
+            }
         }
         let Some(next) = self.given.pop() else {
             self.state = State::Compact;
-            return;
+            return Ok(());
         };
         if let Some(number) = self.pairs.number(next) {
             let pair = self.pairs.take(number);
             self.merge(pair, None);
         }
+        Ok(())
     }
 
     /// Replaces a pair by its joined symbol and counts the new pairs that this makes.
@@ -518,7 +532,7 @@ mod tests {
         let goal = Goal {
             vocab_size: u64::MAX,
             max_merges,
-            min_frequency,
+            min_frequency: Some(min_frequency),
             prefix: Vec::new(),
             memory_limit: u64::MAX,
         };
@@ -646,7 +660,7 @@ mod tests {
             let goal = Goal {
                 vocab_size: 1500,
                 max_merges: 2000,
-                min_frequency: 1,
+                min_frequency: Some(1),
                 prefix: Vec::new(),
                 memory_limit,
             };
@@ -673,7 +687,7 @@ mod tests {
             let goal = Goal {
                 vocab_size: u64::MAX,
                 max_merges: 50,
-                min_frequency: 1,
+                min_frequency: Some(1),
                 prefix: Vec::new(),
                 memory_limit: u64::MAX,
             };

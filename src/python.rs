@@ -344,7 +344,7 @@ impl PyLearner {
         counts: &PyWordCounts,
         vocab_size: u64,
         max_merges: u64,
-        min_frequency: u64,
+        min_frequency: Option<u64>,
         word_prefix: &Bound<'_, PyString>,
         initial_merges: &Bound<'_, PyList>,
         threads: usize,
@@ -352,7 +352,7 @@ impl PyLearner {
     ) -> PyResult<PyLearner> {
         let prefix = bytes(word_prefix)?.into_owned();
         let goal = Goal { vocab_size, max_merges, min_frequency, prefix, memory_limit };
-        let initial = rules(initial_merges)?;
+        let initial = rules(initial_merges, "initial_merges")?;
         let initial =
             initial.iter().map(|(left, right)| Ok((bytes(left)?.into_owned(), bytes(right)?.into_owned())));
         let initial = initial.collect::<PyResult<Vec<_>>>()?;
@@ -432,7 +432,7 @@ impl PyTokenizer {
         word_prefix: &Bound<'_, PyString>,
         cache_bytes: usize,
     ) -> PyResult<PyTokenizer> {
-        let rules = rules(merges)?;
+        let rules = rules(merges, "merges")?;
         let rules = rules
             .iter()
             .map(|(left, right)| Ok((bytes(left)?, bytes(right)?)))
@@ -486,8 +486,7 @@ impl PyTokenizer {
 
     fn encode(&self, py: Python<'_>, text: &Bound<'_, PyString>) -> PyResult<Vec<u32>> {
         let mut ids = self.symbols(py, text)?;
-        self.tokenizer.ids(&mut ids).map_err(|code_point| self.unknown(py, code_point, text))?;
-        Ok(ids)
+        if self.tokenizer.ids(&mut ids) { Ok(ids) } else { Err(self.unknown(py, &bytes(text)?)) }
     }
 
     fn count(&self, py: Python<'_>, text: &Bound<'_, PyString>) -> PyResult<usize> {
@@ -505,8 +504,8 @@ impl PyTokenizer {
         let strings = strings(texts)?;
         let bytes = strings.iter().map(bytes).collect::<PyResult<Vec<_>>>()?;
         let texts: Vec<&[u8]> = bytes.iter().map(|text| &**text).collect();
-        let refusal = |index: usize, code_point| {
-            let error = self.unknown(py, code_point, &strings[index]);
+        let refusal = |index: usize| {
+            let error = self.unknown(py, texts[index]);
             bpe_error(py, format!("texts[{index}]: {}", error.value(py)))
         };
         self.encode_all(py, &texts, threads, &refusal)
@@ -527,12 +526,9 @@ impl PyTokenizer {
         }
         let mut lines: Vec<&[u8]> = block.split(|&byte| byte == b'\n').collect();
         lines.pop(); // behind the last line feed
-        let refusal = |index: usize, code_point| match string(py, lines[index]) {
-            Ok(line) => {
-                let error = self.unknown(py, code_point, &line);
-                bpe_error(py, format!("{name}, line {}: {}", first_line + index, error.value(py)))
-            }
-            Err(error) => error,
+        let refusal = |index: usize| {
+            let error = self.unknown(py, lines[index]);
+            bpe_error(py, format!("{name}, line {}: {}", first_line + index, error.value(py)))
         };
         self.encode_all(py, &lines, threads, &refusal)
     }
@@ -544,7 +540,7 @@ impl PyTokenizer {
         let mut counts = Vec::with_capacity(texts.len());
         let count = |symbols: &mut Vec<u32>, made: &mut Vec<usize>| {
             made.push(self.tokenizer.count(symbols));
-            Ok(())
+            true
         };
         let refused = self.batch(py, &texts, threads, &count, |made| counts.extend(made))?;
         debug_assert!(refused.is_ok(), "counting refuses nothing");
@@ -552,8 +548,8 @@ impl PyTokenizer {
     }
 }
 
-/// What becomes of the symbols of one text, and where the results of one thread go.
-type Finish<'a, R> = dyn Fn(&mut Vec<u32>, &mut R) -> Result<(), u32> + Sync + 'a;
+/// What becomes of the symbols of one text, and where the results of one thread go; false refuses the text.
+type Finish<'a, R> = dyn Fn(&mut Vec<u32>, &mut R) -> bool + Sync + 'a;
 
 impl PyTokenizer {
     fn token<'py>(&self, py: Python<'py>, symbol: u32) -> PyResult<Bound<'py, PyString>> {
@@ -598,15 +594,15 @@ impl PyTokenizer {
         py: Python<'py>,
         texts: &[&[u8]],
         threads: usize,
-        refusal: &dyn Fn(usize, u32) -> PyErr,
+        refusal: &dyn Fn(usize) -> PyErr,
     ) -> PyResult<(Bound<'py, PyByteArray>, Bound<'py, PyByteArray>)> {
         let mut offsets = vec![0_i64];
         let mut ids: Vec<u32> = Vec::new();
         let finish = |symbols: &mut Vec<u32>, (ids, lengths): &mut (Vec<u32>, Vec<usize>)| {
-            self.tokenizer.ids(symbols)?;
+            let all_known = self.tokenizer.ids(symbols);
             ids.extend(&*symbols);
             lengths.push(symbols.len());
-            Ok(())
+            all_known
         };
         let refused = self.batch(py, texts, threads, &finish, |(part, lengths)| {
             ids.extend(part);
@@ -616,7 +612,7 @@ impl PyTokenizer {
                 end
             }));
         })?;
-        refused.map_err(|(index, code_point)| refusal(index, code_point))?;
+        refused.map_err(refusal)?;
         let ids = PyByteArray::new_with(py, ids.len() * 4, |bytes| {
             py.detach(|| {
                 bytes.as_chunks_mut().0.iter_mut().zip(&ids).for_each(|(b, id)| *b = id.to_ne_bytes())
@@ -631,7 +627,7 @@ impl PyTokenizer {
     }
 
     /// Encodes texts on several threads, some megabytes at a time. `finish` takes the symbols of each text, `each` gets
-    /// the results of the threads in order. Gives the index of a text that is refused, and the character.
+    /// the results of the threads in order. `Err` is the index of a text that is refused.
     fn batch<R: Default + Send>(
         &self,
         py: Python<'_>,
@@ -639,7 +635,7 @@ impl PyTokenizer {
         threads: usize,
         finish: &Finish<'_, R>,
         mut each: impl FnMut(R),
-    ) -> PyResult<Result<(), (usize, u32)>> {
+    ) -> PyResult<Result<(), usize>> {
         let mut done = 0;
         while done < texts.len() {
             let mut groups = Vec::with_capacity(threads);
@@ -657,7 +653,9 @@ impl PyTokenizer {
                     for index in group {
                         symbols.clear();
                         self.tokenizer.symbols(texts[index], session, &mut symbols);
-                        finish(&mut symbols, &mut result).map_err(|code_point| (index, code_point))?;
+                        if !finish(&mut symbols, &mut result) {
+                            return Err(index);
+                        }
                     }
                     Ok(result)
                 })
@@ -671,7 +669,7 @@ impl PyTokenizer {
                     let join = |other: ScopedJoinHandle<'_, _>| {
                         other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
                     };
-                    others.into_iter().map(join).chain(own).collect::<Result<Vec<R>, (usize, u32)>>()
+                    others.into_iter().map(join).chain(own).collect::<Result<Vec<R>, usize>>()
                 })
             });
             match results {
@@ -683,20 +681,14 @@ impl PyTokenizer {
         Ok(Ok(()))
     }
 
-    /// The refusal of a character that has no id.
-    fn unknown(&self, py: Python<'_>, code_point: u32, text: &Bound<'_, PyString>) -> PyErr {
-        let refusal = || -> PyResult<PyErr> {
-            let character = char_string(py, code_point)?;
-            let at: isize = text.call_method1("find", (&character,))?.extract()?;
-            let place = if at < 0 { "in word_prefix".to_string() } else { format!("at position {at}") };
-            let name = character.call_method0("__repr__")?;
-            let remedy = "give the tokenizer unknown=\"<unk>\" or unknown=\"bytes\", or a larger alphabet";
-            Ok(bpe_error(
-                py,
-                format!("the character {name} (U+{code_point:04X}) {place} has no id: {remedy}"),
-            ))
-        };
-        refusal().unwrap_or_else(|error| error)
+    /// The refusal of a text with a character that has no id.
+    fn unknown(&self, py: Python<'_>, text: &[u8]) -> PyErr {
+        let (code_point, place) = self.tokenizer.first_unknown(text).unwrap_or_default();
+        let place = place.map_or("in word_prefix".to_string(), |at| format!("at position {at}"));
+        let name = char_string(py, code_point).and_then(|character| Ok(character.repr()?.to_string()));
+        let name = name.unwrap_or_default();
+        let remedy = "give the tokenizer unknown=\"<unk>\" or unknown=\"bytes\", or a larger alphabet";
+        bpe_error(py, format!("the character {name} (U+{code_point:04X}) {place} has no id: {remedy}"))
     }
 }
 
@@ -715,15 +707,18 @@ fn strings<'py>(texts: &Bound<'py, PyList>) -> PyResult<Vec<Bound<'py, PyString>
 }
 
 /// The rules of a list; what is no rule is refused in the words of the reference.
-fn rules<'py>(merges: &Bound<'py, PyList>) -> PyResult<Vec<(Bound<'py, PyString>, Bound<'py, PyString>)>> {
+fn rules<'py>(
+    merges: &Bound<'py, PyList>,
+    name: &str,
+) -> PyResult<Vec<(Bound<'py, PyString>, Bound<'py, PyString>)>> {
     if let Some(rules) = merges.iter().map(|rule| parts(&rule)).collect() {
         return Ok(rules);
     }
     reference(merges.py())?
-        .call_method1("rules", (merges,))?
+        .call_method1("rules", (merges, name))?
         .try_iter()?
         .try_for_each(|rule| rule.map(drop))?;
-    Err(PyTypeError::new_err("merges must be a list of pairs of strings"))
+    Err(PyTypeError::new_err(format!("{name} must be a list of pairs of strings")))
 }
 
 /// The two parts of a rule, if it is a rule.

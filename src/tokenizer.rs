@@ -91,15 +91,15 @@ impl Tokenizer {
         }
     }
 
-    /// Turns symbols into ids, or gives the first character that has none and is refused.
-    pub fn ids(&self, symbols: &mut Vec<u32>) -> Result<(), u32> {
+    /// Turns symbols into ids; says whether all have one. If not, `first_unknown` tells more.
+    pub fn ids(&self, symbols: &mut Vec<u32>) -> bool {
         let known = position(self.encoder.vocab_size());
-        let Some(first) = symbols.iter().position(|&symbol| symbol >= known) else { return Ok(()) };
+        let Some(first) = symbols.iter().position(|&symbol| symbol >= known) else { return true };
         let rest = symbols.split_off(first);
         for symbol in rest {
             match self.unknown {
                 _ if symbol < known => symbols.push(symbol),
-                Unknown::Refuse => return Err(self.code_point(symbol)),
+                Unknown::Refuse => return false,
                 Unknown::Token(id) => symbols.push(id),
                 Unknown::Bytes(id) => {
                     let mut bytes = Vec::new();
@@ -108,7 +108,31 @@ impl Tokenizer {
                 }
             }
         }
-        Ok(())
+        true
+    }
+
+    /// The first character of `text` that has no id, and its place in characters; `None` for one of the prefix.
+    pub fn first_unknown(&self, text: &[u8]) -> Option<(u32, Option<usize>)> {
+        let known = position(self.encoder.vocab_size());
+        let prefix = chars::count(&self.prefix);
+        let mut session = Tokenizer::session(self);
+        let mut first = None;
+        whitespace::for_each_word(text, |start, end| {
+            let mut run = Vec::new();
+            if first.is_none() {
+                self.symbols(&text[start..end], &mut session, &mut run);
+            }
+            let mut at = 0;
+            for symbol in run {
+                if symbol >= known && first.is_none() {
+                    let place = (at + chars::count(&text[..start])).checked_sub(prefix);
+                    first = Some((self.code_point(symbol), place.filter(|_| at >= prefix)));
+                }
+                at +=
+                    if symbol & UNKNOWN == 0 { chars::count(self.encoder.symbols().get(symbol)) } else { 1 };
+            }
+        });
+        first
     }
 
     /// How many ids a text has.
@@ -252,14 +276,18 @@ mod tests {
             let mut out = Vec::new();
             tokenizer.symbols("ab\u{1f600} é".as_bytes(), &mut tokenizer.session(), &mut out);
             let count = tokenizer.count(&out);
-            tokenizer.ids(&mut out).map(|()| {
+            tokenizer.ids(&mut out).then(|| {
                 assert_eq!(out.len(), count);
                 out
             })
         };
-        assert_eq!(ids(Unknown::Token(6)), Ok(vec![4, 6, 2, 6]));
+        assert_eq!(ids(Unknown::Token(6)), Some(vec![4, 6, 2, 6]));
         let bytes = [0xF0, 0x9F, 0x98, 0x80, 0xC3, 0xA9].map(|byte| 6 + byte);
-        assert_eq!(ids(Unknown::Bytes(6)), Ok([&[4], &bytes[..4], &[2], &bytes[4..]].concat()));
-        assert_eq!(ids(Unknown::Refuse), Err(0x1_F600));
+        assert_eq!(ids(Unknown::Bytes(6)), Some([&[4], &bytes[..4], &[2], &bytes[4..]].concat()));
+        assert_eq!(ids(Unknown::Refuse), None);
+        let first = |prefix, text: &str| tokenizer(0, prefix, Unknown::Refuse).first_unknown(text.as_bytes());
+        assert_eq!(first("c", "ab ab\u{1f600} é"), Some((0x1_F600, Some(5))));
+        assert_eq!(first("x", " ab"), Some((u32::from('x'), None)));
+        assert_eq!(first("", " ab"), None);
     }
 }

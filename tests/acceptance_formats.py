@@ -4,8 +4,7 @@
 
 For each language (``*.txt``, or ``*.txt.zst``, which the program `zstd` unpacks) a tokenizer is trained and
 saved; the first megabyte of that language and of two others goes through this package and through
-`tokenizers`, `transformers`, `subword-nmt` and, where words are not too long for it, `sentencepiece`. Last, the
-loading of 500,000 merges is timed.
+`tokenizers`, `transformers`, `subword-nmt` and `sentencepiece`. Last, loading 500,000 merges is timed.
 """
 
 from __future__ import annotations
@@ -154,7 +153,7 @@ def sentencepiece(folder: Path, training: str, inputs: dict[str, str]) -> Iterat
         sentence_iterator=iter(line for line in lines if line),
         model_prefix=str(folder / "sp"),
         model_type="bpe",
-        vocab_size=6000,
+        vocab_size=12_000,
         hard_vocab_limit=False,
         normalization_rule_name="identity",
         byte_fallback=True,

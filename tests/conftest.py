@@ -16,7 +16,7 @@ from hypothesis import settings
 CI = "CI" in os.environ  # there, every run tries the same examples
 
 settings.register_profile("default", deadline=None, max_examples=100, derandomize=CI)
-settings.register_profile("thorough", deadline=None, max_examples=5_000)
+settings.register_profile("thorough", deadline=None, max_examples=1_000)
 settings.load_profile("default")
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import random
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from exactbpe import BPEError, WordCounts, merge_counts
+from exactbpe import BPEError, Progress, WordCounts, count_files, merge_counts
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -29,7 +31,7 @@ SOME = {"a": 3, "ab": 300, "ab\0": MOST, "abc" * 50: 1, "é": 7, "\ud800": 2, "�
 
 
 def folder_content(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
+    return {path.name: path.read_bytes() if path.is_file() else b"" for path in folder.iterdir()}
 
 
 @with_files
@@ -98,6 +100,124 @@ def test_merging_into_one_of_the_files(tmp_path: Path) -> None:
 def test_merging_nothing(tmp_path: Path) -> None:
     merge_counts([], tmp_path / "sum")
     assert WordCounts.load(tmp_path / "sum") == WordCounts()
+
+
+# -------------------------------------------------------------------------------- texts to counts
+
+
+@pytest.mark.parametrize("memory_limit", [None, 0, 3_000_000, 10**30, -1])
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_files_are_counted_into_a_file(tmp_path: Path, memory_limit: int | None, threads: int) -> None:
+    """Larger than the blocks, with words across their edges, and a last word that the file's end ends."""
+    rng = random.Random(9)
+    vocabulary = ["".join(rng.choices("abcdé你\0", k=rng.randint(1, 14))) for _ in range(20_000)]
+    counts = WordCounts()
+    paths = []
+    for i, words in enumerate((100_000, 0, 3, 150_000)):
+        text = " ".join(rng.choices(vocabulary, k=words))
+        paths.append(tmp_path / f"text {i}")
+        paths[-1].write_bytes(text.encode())
+        counts.update([text])
+    counts.save(tmp_path / "want")
+    before = sorted(tmp_path.iterdir())
+    count_files(paths, tmp_path / "counts", threads=threads, memory_limit=memory_limit)
+    assert (tmp_path / "counts").read_bytes() == (tmp_path / "want").read_bytes()
+    assert sorted(tmp_path.iterdir()) == sorted([*before, tmp_path / "counts"])
+
+
+def test_a_long_word_that_is_in_no_run(tmp_path: Path) -> None:
+    """The word at the end of a block waits for the rest of it, while the others go to a run."""
+    word = "ab你" * (1 << 20)
+    path = tmp_path / "text"
+    path.write_text(f"x {word}\n{word} y x", encoding="utf-8")
+    for memory_limit in (0, None):
+        count_files(iter([path, str(path)]), tmp_path / "counts", threads=1, memory_limit=memory_limit)
+        assert WordCounts.load(tmp_path / "counts") == WordCounts({word: 4, "x": 4, "y": 2})
+
+
+def test_counting_nothing_into_a_file(tmp_path: Path) -> None:
+    (tmp_path / "empty").touch()
+    for paths in ([], [tmp_path / "empty"]):
+        events: list[Progress] = []
+        count_files(paths, tmp_path / "counts", memory_limit=0, progress=events.append)
+        assert WordCounts.load(tmp_path / "counts") == WordCounts()
+        assert [event.done for event in events] == [0]
+
+
+def test_progress_of_counting_files(tmp_path: Path) -> None:
+    for name in "ab":
+        (tmp_path / name).write_bytes(b"some words " * 300_000)
+    events: list[Progress] = []
+    count_files([tmp_path / "a", tmp_path / "b"], tmp_path / "counts", threads=1, progress=events.append)
+    assert all(event.stage == "count" and event.total == 6_600_000 for event in events)
+    assert [event.done for event in events] == sorted(event.done for event in events)
+    assert events[-1].done == 6_600_000
+
+
+@pytest.mark.parametrize("existing", [None, b"kept as it is"])
+@pytest.mark.parametrize("memory_limit", [None, 0])
+def test_counting_that_fails_leaves_no_trace(
+    tmp_path: Path, existing: bytes | None, memory_limit: int | None
+) -> None:
+    good, bad, out = tmp_path / "good", tmp_path / "bad", tmp_path / "out"
+    good.write_bytes(b"some words " * 300_000)
+    bad.write_bytes(b"some words " * 300_000 + b"\xff")
+    if existing is not None:
+        out.write_bytes(existing)
+    before = folder_content(tmp_path)
+
+    for arguments, options, error, message in (
+        (([good, bad], out), {}, BPEError, "bad is not valid UTF-8 at byte 3300000"),
+        (([good, tmp_path / "missing"], out), {}, FileNotFoundError, "missing"),
+        (([good, tmp_path], out), {}, OSError, tmp_path.name),
+        (([good], out), {"threads": 0}, BPEError, "threads"),
+        (([good], out), {"threads": True}, TypeError, "threads"),
+        (([good], tmp_path / "none" / "out"), {}, FileNotFoundError, "none"),
+    ):
+        with pytest.raises(error, match=message):
+            count_files(*arguments, **{"memory_limit": memory_limit, **options})
+        assert folder_content(tmp_path) == before
+    for wrong in (True, 1.0, "1"):
+        with pytest.raises(TypeError, match="memory_limit must be a whole number"):
+            count_files([good], out, memory_limit=wrong)  # type: ignore[arg-type]
+    assert folder_content(tmp_path) == before
+
+
+@pytest.mark.parametrize("size", [10, 3_000_000])
+def test_a_callback_that_raises_while_files_are_counted(tmp_path: Path, size: int) -> None:
+    """At the first event, which is the last one where there is little to count."""
+    text, out = tmp_path / "text", tmp_path / "out"
+    text.write_bytes(b"a " * (size // 2))
+    out.write_bytes(b"kept as it is")
+    before = folder_content(tmp_path)
+
+    def callback(event: Progress) -> None:
+        raise LookupError("my own")
+
+    with pytest.raises(LookupError, match="my own"):
+        count_files([text], out, progress=callback)
+    assert folder_content(tmp_path) == before
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no such limits there")
+@pytest.mark.parametrize(
+    "work", ["merge_counts([p] * 300, out)", "count_files([t] * 300, out, memory_limit=0)"]
+)
+def test_more_files_than_may_be_open_at_once(tmp_path: Path, work: str) -> None:
+    """A merge of any number of files, and a count that leaves any number of runs."""
+    WordCounts({"a": 2, "b": 1}).save(tmp_path / "part")
+    (tmp_path / "text").write_bytes(b"a b a " * 200)
+    program = f"""
+import resource, sys
+from pathlib import Path
+from exactbpe import count_files, merge_counts
+resource.setrlimit(resource.RLIMIT_NOFILE, (100, 100))
+p, t, out = (Path({str(tmp_path)!r}, name) for name in ("part", "text", "out"))
+{work}
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+    times = 1 if work.startswith("merge") else 200
+    assert WordCounts.load(tmp_path / "out") == WordCounts({"a": 600 * times, "b": 300 * times})
 
 
 # ------------------------------------------------------------------------------------------- damage
@@ -275,6 +395,8 @@ def test_one_path_is_not_a_list_of_paths(tmp_path: Path) -> None:
     for wrong in ("counts", b"counts", tmp_path, None):
         with pytest.raises(TypeError, match="paths must be a list"):
             merge_counts(wrong, tmp_path / "sum")  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match="paths must be a list"):
+            count_files(wrong, tmp_path / "sum")  # type: ignore[arg-type]
     assert folder_content(tmp_path) == {}
 
 

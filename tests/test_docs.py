@@ -8,9 +8,8 @@ import pkgutil
 import re
 from pathlib import Path
 
-import pytest
-
 import exactbpe
+import pytest
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]

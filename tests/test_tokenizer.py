@@ -8,17 +8,18 @@ import random
 import subprocess
 import sys
 from itertools import chain, pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from exactbpe import BPEError, Span, Tokenizer, WordCounts, encode, learn, reference
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from strategies import Pair, alphabets, merges, texts
 
 # Every example goes through several tokenizers.
-fewer = settings(max_examples=settings().max_examples // 3)
+fewer = settings(max_examples=settings().max_examples // 4)
 
 CACHES = (0, 1, 64, 1 << 12, 1 << 22)
 BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
@@ -388,6 +389,12 @@ def test_a_cut_character_beside_a_surrogate() -> None:
     assert tokenizer.decode(cut + surrogate) == "\ufffd\ud800"
 
 
+def test_a_million_bytes_that_make_no_character() -> None:
+    tokenizer = Tokenizer([], "a", unknown="bytes")
+    first_byte = tokenizer.vocab_size - 256
+    assert tokenizer.decode([0, *[first_byte + 0xFF] * 1_000_000, 0]) == "a" + "\ufffd" * 1_000_000 + "a"
+
+
 def test_a_clash_is_refused() -> None:
     for unknown, rules, alphabet in [
         ("a", [], "a"),
@@ -404,6 +411,117 @@ def test_a_clash_is_refused() -> None:
     # What spells a byte token in the text is not one.
     tokenizer = Tokenizer([], "<0x41>", unknown="bytes")
     assert tokenizer.decode(tokenizer.encode("<0x41>é")) == "<0x41>é"
+
+
+# ------------------------------------------------------------------------------------------ files
+
+
+def encoded_file(tokenizer: Tokenizer, content: bytes, folder: Path, **options: Any) -> list[list[int]]:
+    """The ids of every line, by way of three files."""
+    (folder / "text").write_bytes(content)
+    out, offsets = folder / "ids.npy", folder / "offsets.npy"
+    tokenizer.encode_file(folder / "text", out, offsets, **options)
+    ids, ends = np.load(out), np.load(offsets)
+    assert (ids.dtype, ends.dtype) == (np.dtype(np.uint32), np.dtype(np.int64))
+    assert (ids.ndim, ends.ndim, ends[0], ends[-1]) == (1, 1, 0, len(ids))
+    assert np.array_equal(np.load(out, mmap_mode="r"), ids)
+    tokenizer.encode_file(str(folder / "text"), str(folder / "ids alone.npy"), **options)
+    assert (folder / "ids alone.npy").read_bytes() == out.read_bytes()
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "ids alone.npy",
+        "ids.npy",
+        "offsets.npy",
+        "text",
+    ]
+    return [ids[start:end].tolist() for start, end in pairwise(ends)]
+
+
+@settings(fewer, suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=15)
+@given(batches, st.sampled_from([1, 2, 3]), st.sampled_from(["", "\n", "\n\n"]))
+def test_a_file_is_its_lines(
+    tmp_path: Path, batch: tuple[list[str], list[Pair]], threads: int, end: str
+) -> None:
+    some, rules = batch
+    lines = [text.replace("\n", " ").encode("utf-8", "replace").decode() for text in some]
+    tokenizer = Tokenizer(rules, mentioned(rules)[::2], unknown="bytes")
+    content = "\n".join(lines) + end
+    want = content.split("\n")
+    if not want[-1]:
+        want.pop()  # a line feed at the end ends the last line and begins none
+    got = encoded_file(tokenizer, content.encode(), tmp_path, threads=threads)
+    assert got == [tokenizer.encode(line) for line in want]
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_a_large_file(tmp_path: Path, threads: int) -> None:
+    """Larger than the blocks, with lines and words that are larger still, and empty ones."""
+    rng = random.Random(3)
+    words = ["".join(rng.choices("abcdé你😀\r\x85", k=rng.randint(1, 20))) for _ in range(2_000)]
+    lines = [
+        " ".join(rng.choices(words, k=k)) for k in (*[20] * 9_000, 0, 0, 150_000, 1, *[0] * 5_000, 30_000)
+    ]
+    lines += ["ab" * 1_500_000, "", "the end"]
+    tokenizer = Tokenizer(reference.train([" ".join(words[:200])], 6 + 100), unknown="bytes")
+    ids, offsets = tokenizer.encode_batch(lines)
+    got = encoded_file(tokenizer, "\n".join(lines).encode(), tmp_path, threads=threads)
+    assert got == [ids[start:end].tolist() for start, end in pairwise(offsets)]
+
+
+@pytest.mark.parametrize(
+    ("content", "lines"),
+    [
+        (b"", []),
+        (b"\n", [""]),
+        (b"a", ["a"]),
+        (b"a\n", ["a"]),
+        (b"\na", ["", "a"]),
+        (b"a\r\nb\n", ["a", "b"]),
+        (b"a\rb\x0bb\x0ca\x1ca\n", ["abbaa"]),
+        ("a\u2028b\x85a\n\nb".encode(), ["aba", "", "b"]),
+        (b"\xef\xbb\xbfa", ["\ufeffa"]),
+    ],
+)
+def test_what_a_line_is(tmp_path: Path, content: bytes, lines: list[str]) -> None:
+    tokenizer = Tokenizer([], "ab\ufeff")
+    got = encoded_file(tokenizer, content, tmp_path)
+    assert [tokenizer.decode(line) for line in got] == lines
+
+
+def test_a_file_that_cannot_be_encoded_leaves_no_trace(tmp_path: Path) -> None:
+    tokenizer = Tokenizer([("a", "b")])
+    bad, unknown, good = tmp_path / "bad", tmp_path / "unknown", tmp_path / "good"
+    good.write_bytes(b"ab a\n")
+    bad.write_bytes(b"ab a\n" * 1_000_000 + b"a\xff")
+    unknown.write_bytes(b"ab a\n" * 1_000_000 + b"ab  x")
+    out, offsets = tmp_path / "ids.npy", tmp_path / "offsets.npy"
+    out.write_bytes(b"kept as it is")
+    before = sorted((path.name, path.stat().st_mtime_ns, path.stat().st_size) for path in tmp_path.iterdir())
+    for path, to, and_to, threads, error, message in (
+        (bad, out, offsets, 1, BPEError, "bad is not valid UTF-8 at byte 5000001"),
+        (bad, out, None, 2, BPEError, "bad is not valid UTF-8 at byte 5000001"),
+        (unknown, out, offsets, 1, BPEError, r"unknown.*line 1000001.*'x' \(U\+0078\) at position 4 "),
+        (unknown, out, offsets, 3, BPEError, r"unknown.*line 1000001.*'x' \(U\+0078\) at position 4 "),
+        (tmp_path / "missing", out, offsets, 1, FileNotFoundError, "missing"),
+        (tmp_path, out, offsets, 1, OSError, tmp_path.name),
+        (good, tmp_path / "none" / "out", offsets, 1, FileNotFoundError, "none"),
+        (good, out, tmp_path / "none" / "out", 1, FileNotFoundError, "none"),
+        (good, out, tmp_path, 1, IsADirectoryError, tmp_path.name),
+        (good, out, offsets, 0, BPEError, "threads"),
+        (good, out, offsets, True, TypeError, "threads"),
+    ):
+        with pytest.raises(error, match=message):
+            tokenizer.encode_file(path, to, and_to, threads=threads)
+        after = sorted(
+            (path.name, path.stat().st_mtime_ns, path.stat().st_size) for path in tmp_path.iterdir()
+        )
+        assert after == before
+
+
+def test_one_file_cannot_hold_ids_and_offsets(tmp_path: Path) -> None:
+    (tmp_path / "text").write_bytes(b"ab a\n")
+    with pytest.raises(BPEError, match="offsets"):
+        Tokenizer([("a", "b")]).encode_file(tmp_path / "text", tmp_path / "out.npy", tmp_path / "out.npy")
+    assert [path.name for path in tmp_path.iterdir()] == ["text"]
 
 
 # -------------------------------------------------------------------------------------- refusals

@@ -23,6 +23,9 @@ from strategies import WHITESPACE, alphabets, texts
 MOST = 2**64 - 1
 MEGABYTE = 1 << 20
 
+# Every example goes in and out in several ways.
+fewer = settings(max_examples=settings().max_examples // 2)
+
 # Around the lengths at which the core stores words differently: 8 bytes, and beyond.
 lengths = st.integers(1, 40)
 parts_of_words = st.sampled_from(["a", "b", "\0", "é", "你", "😀", "\ud800", "\ufeff", "\u200b"])
@@ -60,6 +63,7 @@ class Dribble(io.RawIOBase):
 # ------------------------------------------------------------------------------------------ counting
 
 
+@fewer
 @given(st.lists(any_text, max_size=4))
 def test_words_are_counted_as_python_would(some: list[str]) -> None:
     want = counter(some)
@@ -77,7 +81,7 @@ def test_words_are_counted_as_python_would(some: list[str]) -> None:
             assert (other in counts) == (other in want)
 
 
-@settings(max_examples=settings().max_examples // 2)
+@fewer
 @given(
     st.lists(any_text, max_size=4),
     st.randoms(use_true_random=False),

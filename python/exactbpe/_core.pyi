@@ -1,6 +1,6 @@
 """The Rust core. Everything here is called with checked arguments by the modules beside it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from os import PathLike
 from typing import Literal, final
 
@@ -29,7 +29,7 @@ class WordCounts:
     @staticmethod
     def from_bytes(file: bytes) -> WordCounts: ...
 
-def merge_counts_files(paths: list[PathLike[str]] | list[str], output: PathLike[str] | str) -> None: ...
+def merge_counts_files(paths: Sequence[PathLike[str] | str], output: PathLike[str] | str) -> None: ...
 
 @final
 class TextCounter:
@@ -59,7 +59,7 @@ class Learner:
         counts: WordCounts,
         vocab_size: int,
         max_merges: int,
-        min_frequency: int,
+        min_frequency: int | None,
         word_prefix: str,
         initial_merges: list[list[str]] | list[tuple[str, str]],
         threads: int,
@@ -87,7 +87,7 @@ class Tokenizer:
         cls,
         merges: list[list[str]] | list[tuple[str, str]],
         alphabet: list[int] | None,
-        unknown: str,
+        unknown: Literal["error", "bytes", "token"],
         word_prefix: str,
         cache_bytes: int,
     ) -> Tokenizer: ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -11,6 +12,10 @@ from exactbpe import _core
 from exactbpe.files import PathLike, not_utf8, replacing
 from exactbpe.progress import ProgressCallback, Reporter
 from exactbpe.reference import BPEError, iterator, not_a_str, whole_number
+
+
+# Files that are read at the same time.
+OPEN_FILES = 32
 
 
 class WordCounts:
@@ -88,6 +93,8 @@ class WordCounts:
             TypeError: a word is not a ``str``, or a count is not a whole number.
             BPEError: a word is empty or holds whitespace, or a count is negative.
         """
+        if not isinstance(counts, Mapping):
+            raise TypeError(f"counts must be a mapping of words to counts, not {type(counts).__name__}")
         added = _core.WordCounts()
         for word, count in counts.items():
             if not isinstance(word, str):
@@ -223,13 +230,13 @@ def count_files(
     limit = None if memory_limit is None else whole_number("memory_limit", memory_limit)
     import tempfile  # as in files.py
 
-    files = [Path(path) for path in paths]
+    files = [Path(path) for path in iterator("paths", paths)]
     limit = None if memory_limit is None else whole_number("memory_limit", memory_limit)
     threads = cores(threads)
     reporter = Reporter(progress, "count", sum(file.stat().st_size for file in files) or None)
     done = 0
     with replacing(output) as temporary, tempfile.TemporaryDirectory(dir=temporary.parent) as folder:
-        runs: list[os.PathLike[str]] = []
+        runs: list[Path] = []
         counter = _core.TextCounter(threads)
         for file in files:
             with file.open("rb") as stream:
@@ -240,13 +247,13 @@ def count_files(
                     if limit is not None and counter.memory > limit // 2:
                         runs.append(Path(folder, str(len(runs))))
                         counter.take().save(runs[-1])
+        reporter.report(done, counter.memory, last=True)
         if runs:
             runs.append(Path(folder, str(len(runs))))
             counter.take().save(runs[-1])
-            _core.merge_counts_files(runs, temporary)
+            _merge(runs, temporary, Path(folder))
         else:
             counter.take().save(temporary)
-    reporter.report(done, counter.memory, last=True)
 
 
 def merge_counts(paths: Iterable[PathLike], output: PathLike) -> None:
@@ -257,11 +264,26 @@ def merge_counts(paths: Iterable[PathLike], output: PathLike) -> None:
         BPEError: one is no file of counts, or damaged; the message names it and the byte.
         OverflowError: a sum passes 2**64 - 1.
     """
-    inputs: list[os.PathLike[str]] = [Path(path) for path in paths]
+    import tempfile  # as in files.py
+
+    inputs = [Path(path) for path in iterator("paths", paths)]
     for path in inputs:
         _must_open(path)
-    with replacing(output) as temporary:
-        _core.merge_counts_files(inputs, temporary)
+    with replacing(output) as temporary, tempfile.TemporaryDirectory(dir=temporary.parent) as folder:
+        _merge(inputs, temporary, Path(folder))
+
+
+def _merge(paths: list[Path], output: Path, folder: Path) -> None:
+    """Add up files of counts; in several rounds where there are more than should be open at once."""
+    round_number = 0
+    while len(paths) > OPEN_FILES:
+        sums = []
+        for start in range(0, len(paths), OPEN_FILES):
+            sums.append(folder / f"round{round_number}.{start}")
+            _core.merge_counts_files(paths[start : start + OPEN_FILES], sums[-1])
+        paths = sums
+        round_number += 1
+    _core.merge_counts_files(paths, output)
 
 
 def cores(threads: int | None = None) -> int:
@@ -283,10 +305,10 @@ def _must_open(path: PathLike) -> None:
 
 
 def _size(stream: BinaryIO) -> int | None:
-    try:
+    # A file of the system, and not one that unpacks another.
+    if isinstance(stream, io.BufferedReader) and isinstance(stream.raw, io.FileIO):
         return os.fstat(stream.fileno()).st_size or None
-    except OSError:  # not a file of the system
-        return None
+    return None
 
 
 def _count_blocks(counter: _core.TextCounter, stream: BinaryIO, name: object) -> Iterator[int]:

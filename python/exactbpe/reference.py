@@ -309,18 +309,18 @@ def not_a_str(name: str, value: Any) -> TypeError:
     return TypeError(f"{name} must be a str, not {_kind(value)}")
 
 
-def rules(merges: Any) -> Iterator[Pair]:
+def rules(merges: Any, name: str = "merges") -> Iterator[Pair]:
     """Iterate over the pairs of ``merges``, all of which must be two non-empty strings."""
-    for index, rule in enumerate(iterator("merges", merges)):
+    for index, rule in enumerate(iterator(name, merges)):
         if not isinstance(rule, (list, tuple)):
-            raise TypeError(f"merges[{index}] must be a list or tuple of two strings, not {_kind(rule)}")
+            raise TypeError(f"{name}[{index}] must be a list or tuple of two strings, not {_kind(rule)}")
         if len(rule) != 2:
-            raise BPEError(f"merges[{index}] must have two parts, not {len(rule)}")
+            raise BPEError(f"{name}[{index}] must have two parts, not {len(rule)}")
         for side, part in (("left", rule[0]), ("right", rule[1])):
             if not isinstance(part, str):
-                raise TypeError(f"merges[{index}]: the {side} part must be a str, not {_kind(part)}")
+                raise TypeError(f"{name}[{index}]: the {side} part must be a str, not {_kind(part)}")
             if not part:
-                raise BPEError(f"merges[{index}]: the {side} part is empty")
+                raise BPEError(f"{name}[{index}]: the {side} part is empty")
         yield rule[0], rule[1]
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple
 
 from exactbpe import _core
 from exactbpe.counting import cores
@@ -85,7 +85,8 @@ class Tokenizer:
         self._unknown = unknown
         self._word_prefix = checked_prefix(word_prefix)
         self._cache_bytes = cache_bytes
-        self._core = _core.Tokenizer(rules, chars, unknown, self._word_prefix, cache_bytes)
+        kind: Literal["error", "bytes", "token"] = _KINDS.get(unknown, "token")
+        self._core = _core.Tokenizer(rules, chars, kind, self._word_prefix, cache_bytes)
         clash = [token for token in self._unknown_tokens if self._core.has_symbol(token)]
         if clash:
             raise BPEError(f"the merges make {clash[0]!r}, which unknown={unknown!r} needs for itself")
@@ -144,6 +145,8 @@ class Tokenizer:
                 is to be refused (it names line and position).
         """
         threads = cores(threads)
+        if offsets is not None and Path(out).resolve() == Path(offsets).resolve():
+            raise BPEError(f"offsets must go to another file than the ids, but both are {os.fspath(out)}")
         with contextlib.ExitStack() as stack:
             source = stack.enter_context(Path(path).open("rb"))
             outputs = [replacing(out), *([replacing(offsets)] if offsets is not None else [])]
@@ -201,7 +204,7 @@ class Tokenizer:
     def decode(self, ids: Iterable[int]) -> str:
         """The text of ids: their tokens, joined.
 
-        With a prefix, each one becomes a space but the first, so that ``decode(encode(text))`` is
+        Byte tokens that make no character (ids cut inside one) give U+FFFD. With a prefix, each one becomes a space but the first, so that ``decode(encode(text))`` is
         ``" ".join(text.split())`` for every text that does not hold the prefix itself.
 
         Raises:
@@ -227,10 +230,13 @@ class Tokenizer:
         for token in tokens:
             byte = _BYTE.get(token)
             spelled += token.encode("utf-8", "surrogatepass") if byte is None else byte
-        try:
-            return spelled.decode("utf-8", "surrogatepass")
-        except UnicodeDecodeError:  # ids cut inside a character
-            return spelled.decode("utf-8", "replace")
+        text, at = "", 0
+        while True:
+            try:
+                return text + spelled[at:].decode("utf-8", "surrogatepass")
+            except UnicodeDecodeError as error:  # ids cut inside a character
+                text += spelled[at : at + error.start].decode("utf-8", "surrogatepass") + "\ufffd"
+                at += error.end
 
     # ------------------------------------------------------------------------------------ vocabulary
 
@@ -313,6 +319,8 @@ class Tokenizer:
         unknown, fingerprint = self._unknown, self.fingerprint[:12]
         return f"<Tokenizer: vocab_size={self.vocab_size}, unknown={unknown!r}, {fingerprint}>"
 
+
+_KINDS: dict[str, Literal["error", "bytes", "token"]] = {"error": "error", "bytes": "bytes"}
 
 _BYTE = {token: bytes([byte]) for byte, token in enumerate(BYTE_TOKENS)}
 

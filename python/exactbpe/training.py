@@ -114,7 +114,7 @@ def learn(
         counts._core,
         clamped("vocab_size", vocab_size),
         LARGEST,
-        clamped("min_frequency", min_frequency),
+        least_frequency(min_frequency),
         checked_prefix(word_prefix),
         list(iterator("initial_merges", before.merges if before else initial_merges)),
         cores(threads),
@@ -149,10 +149,10 @@ def train(corpus: Iterable[str], vocab_size: int, min_frequency: int = 1) -> lis
     [['l', 'o'], ['lo', 'w']]
     """
     vocab_size = clamped("vocab_size", vocab_size)
-    min_frequency = clamped("min_frequency", min_frequency)
+    least = least_frequency(min_frequency)
     threads = cores()
     counts = count_texts("corpus", corpus, threads)
-    learner = _core.Learner(counts, vocab_size, LARGEST, min_frequency, "", [], threads, LARGEST)
+    learner = _core.Learner(counts, vocab_size, LARGEST, least, "", [], threads, LARGEST)
     _run(learner)
     return learner.merges()
 
@@ -198,6 +198,12 @@ def _run(
 def clamped(name: str, value: int) -> int:
     """Any whole number, brought into the range in which it can make a difference."""
     return max(0, min(whole_number(name, value), LARGEST))
+
+
+def least_frequency(min_frequency: int) -> int | None:
+    """``min_frequency`` as the core takes it: ``None`` is more than anything can be counted."""
+    least = max(1, whole_number("min_frequency", min_frequency))
+    return least if least <= LARGEST else None
 
 
 def checked_prefix(word_prefix: str) -> str:

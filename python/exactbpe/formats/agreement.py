@@ -7,7 +7,7 @@ same string. Every trained list is so.
 
 from __future__ import annotations
 
-from itertools import repeat
+from itertools import chain, repeat
 from operator import lt
 
 from exactbpe.formats.losses import Losses
@@ -31,8 +31,9 @@ def find_fault(alphabet: list[str], merges: list[list[str]]) -> str | None:
     n = len(merges)
     made = dict.fromkeys(alphabet, -1)
     made.update({left + right: index for index, (left, right) in enumerate(merges)})
-    ranks = [map(lt, map(made.get, (rule[side] for rule in merges), repeat(n)), range(n)) for side in (0, 1)]
-    if len(made) == len(alphabet) + n and all(ranks[0]) and all(ranks[1]):
+    parts = chain.from_iterable(merges)
+    users = chain.from_iterable(zip(range(n), range(n), strict=True))
+    if len(made) == len(alphabet) + n and all(map(lt, map(made.get, parts, repeat(n)), users)):
         return None
     return _explained(alphabet, merges)
 

@@ -65,8 +65,8 @@ def compare(theirs: Mapping[str, int], tokenizer: Tokenizer, losses: Losses) -> 
     extra = next((token for token in theirs if token not in ours), None)
     if extra is not None:
         losses.add(
-            f"{extra!a} has the id {theirs[extra]} there, but none here: it is no character, made by no rule, "
-            f"and not named by unknown={tokenizer.unknown!a}"
+            f"{extra!a} has the id {theirs[extra]} there, but none here: it is no character, no rule makes "
+            f"it, and unknown={tokenizer.unknown!a} does not name it"
         )
     missing = next((token for token in ours if token not in theirs), None)
     if missing is not None:

@@ -126,10 +126,10 @@ def _refuse_other_pieces(path: Path, pieces: list[_Piece]) -> None:
 def _parsed(data: bytes) -> _Model:
     model = _Model()
     for number, value, offset in protobuf.fields(data):
-        if number not in (_PIECES, _TRAINER, _NORMALIZER):
-            continue
         if not isinstance(value, bytes):
             raise protobuf.MessageError(f"byte {offset}: a number stands for a message")
+        if number not in (_PIECES, _TRAINER, _NORMALIZER):
+            continue
         parts = list(protobuf.fields(value, offset))
         numbers = {part.number: part.value for part in parts if isinstance(part.value, int)}
         texts = {part.number: part.value for part in parts if isinstance(part.value, bytes)}

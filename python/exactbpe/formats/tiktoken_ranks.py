@@ -46,12 +46,14 @@ def spell(tokenizer: Tokenizer, path: Path, losses: Losses) -> dict[Path, bytes]
 
 def _note_unreachable(tokenizer: Tokenizer, losses: Losses) -> None:
     """tiktoken joins any two neighbours that spell a token, and takes a word that is one as it is."""
-    symbols = [left + right for left, right in tokenizer.merges]
-    counts = Tokenizer(tokenizer.merges, unknown="bytes").count_batch(symbols)
-    index = next((index for index, count in enumerate(counts) if count != 1), None)
-    if index is not None:
-        rule = f"merges[{index}] = {tokenizer.merges[index]!a}"
-        losses.add(f"{rule} does not make {symbols[index]!a} of these characters alone, but tiktoken would")
+    merges = tokenizer.merges
+    plain = Tokenizer(merges)
+    for index, (left, right) in enumerate(merges):
+        symbol = left + right
+        if plain.tokenize(symbol) != [symbol]:
+            rule = f"merges[{index}] = {[left, right]!a}"
+            losses.add(f"{rule} does not make {symbol!a} of a word that is just this, but tiktoken would")
+            return
 
 
 def read(path: Path, data: bytes, losses: Losses, given: Given) -> Tokenizer:
