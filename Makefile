@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 CORE := $(VENV)/.built
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(wildcard src/*.rs)
 
-.PHONY: help demo test build format lint types bench docs clean
+.PHONY: help demo test build format lint types bench fuzz docs clean
 
 help: ## list the commands
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## */  make \1\t/' | expand -t 16
@@ -39,6 +39,9 @@ types: $(CORE) ## check the types: mypy, and the core against its stub
 
 bench: $(CORE) ## measure; see benchmarks/README.md
 	$(BIN)/python -m benchmarks
+
+fuzz: $(CORE) ## look for differences to the reference, for SECONDS (60) seconds
+	$(BIN)/python -m fuzz --seconds $(or $(SECONDS),60)
 
 docs: $(CORE) ## run every example in the documents
 	$(BIN)/python -m pytest tests/test_docs.py

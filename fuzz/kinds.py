@@ -78,7 +78,7 @@ def equal_learned(what: str, got: Learned, expected: slow.Slow | Learned) -> Non
 
 def draw_learn(rng: random.Random) -> Case:
     # The slow learner's time grows with symbols and merges; few words of many symbols are worst for it.
-    sizes = [(60, 60), (60, 60), (600, 300), (600, 300), (6_000, 200), (40_000, 60), (25_000, 400)]
+    sizes = [(60, 60), (60, 60), (600, 300), (600, 300), (6_000, 200), (40_000, 60), (20_000, 250)]
     symbols, merges = rng.choice(sizes)
     counts = draw.counts(rng, symbols)
     word_prefix = rng.choice(["", "", "", "▁", "a", "ab"])

@@ -37,8 +37,8 @@ class Words:
 
     def _count(self, index: int, sign: int) -> None:
         weight = self.weights[index] * sign
-        for pair in pairwise(self.symbols[index]):
-            self.totals[pair] += weight
+        for pair, times in Counter(pairwise(self.symbols[index])).items():
+            self.totals[pair] += times * weight
             if sign > 0:
                 self.holders[pair].add(index)
             elif not self.totals[pair]:

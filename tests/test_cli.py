@@ -398,7 +398,7 @@ MALFORMED = [
     ('[["a", "b"], ["c", 3]]', "merges[1]: the right part must be a str"),
     ('["ab"]', "merges[0] must be a list"),
     ("[null]", "merges[0] must be a list"),
-    ("{}", "merges must be a JSON list of [left, right], not a dict"),
+    ("{}", "there is no \"model\", so it is not a tokenizer.json"),
     ("7" * 5_000, "not a list of merges"),
     ("[" * 100_000, "not a list of merges"),
 ]
@@ -592,7 +592,7 @@ def test_head_ends_encode_quietly(here: Path) -> None:
 def test_closed_standard_streams(here: Path, closed: int, said: str) -> None:
     command = f"exec '{sys.executable}' -m exactbpe encode -m merges.json {closed}>&-"
     done = subprocess.run(["/bin/sh", "-c", command], capture_output=True, timeout=SECONDS, check=False)
-    assert said in refusal(Result(done.returncode, done.stdout, done.stderr))
+    assert said in refusal(Result(done.status, done.stdout, done.stderr))
 
 
 def start(*arguments: str, **options: int) -> subprocess.Popen[bytes]:
@@ -734,3 +734,29 @@ def test_the_installed_script_is_the_same_command() -> None:
         pytest.skip("the package is not installed here")
     done = subprocess.run([script, "--version"], capture_output=True, timeout=SECONDS, check=False)
     assert done.stdout == run("--version").bytes
+
+
+def test_convert_and_encode_with_the_converted(tmp_path: Path) -> None:
+    (tmp_path / "codes.bpe").write_text("#version: 0.2\nl o\nlo w\n", "utf-8")
+    done = run("convert", "codes.bpe", "tokenizer.json", "--from", "subword-nmt", "--lossy", cwd=tmp_path)
+    assert (done.status, done.out) == (0, "")
+    for line in done.err.splitlines():
+        assert line.startswith("exactbpe: warning: ")
+    done = run("encode", "-m", "tokenizer.json", cwd=tmp_path, stdin=b"low lo\n")
+    assert done.out == "low lo\n"
+    done = run("convert", "codes.bpe", "out.x", "--to", "nothing", cwd=tmp_path)
+    assert done.status == 2
+    assert "there is no format 'nothing'" in done.err
+    assert not (tmp_path / "out.x").exists()
+
+
+def test_a_memory_limit_changes_no_output(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("low lower lowest newest\n" * 1000, "utf-8")
+    for limit in ([], ["--memory-limit", "1000000"]):
+        run("train", "text", "--vocab-size", "20", "-o", f"merges{len(limit)}", *limit, cwd=tmp_path)
+        run("count", "text", "-o", f"counts{len(limit)}", *limit, cwd=tmp_path)
+    for name in ("merges", "counts"):
+        assert (tmp_path / f"{name}0").read_bytes() == (tmp_path / f"{name}2").read_bytes()
+    done = run("train", "text", "--vocab-size", "20", "-o", "none", "--memory-limit", "0", cwd=tmp_path)
+    assert done.status == 2
+    assert "memory_limit is 0 bytes, but learning needs at least" in done.err

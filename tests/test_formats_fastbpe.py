@@ -10,7 +10,7 @@ from exactbpe.formats import SubwordNMT, fastbpe
 from exactbpe.formats.given import Given
 from exactbpe.formats.losses import Losses
 from hypothesis import given
-from strategies_formats import chained, tokenizers_and_texts
+from strategies_formats import chained, long_parts, tokenizers_and_texts
 
 PATH = Path("codes")
 LOW = [["l", "o"], ["lo", "w"]]
@@ -48,6 +48,10 @@ def test_any_token_survives(token: str) -> None:
 def test_every_code_point_survives() -> None:
     tokenizer = chained(leaving_out=" \n")
     assert loaded(spelled(tokenizer), "".join(tokenizer.alphabet)) == tokenizer
+    # All of them, in the step that could change any.
+    rules = long_parts(leaving_out=" \n")
+    text = "".join(f"{left} {right} 0\n" for left, right in rules)
+    assert fastbpe.read_codes(PATH, text.encode()) == rules
 
 
 def test_real_codes(tmp_path: Path) -> None:

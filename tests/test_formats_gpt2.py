@@ -11,7 +11,7 @@ from exactbpe.formats import gpt2
 from exactbpe.formats.losses import Losses
 from exactbpe.formats.rule_lines import read_rules, spell_rules
 from hypothesis import given
-from strategies_formats import CODE_POINTS, chained, tokenizers_and_texts
+from strategies_formats import chained, long_parts, tokenizers_and_texts
 
 PATH = Path("merges.txt")
 LOW = [["l", "o"], ["lo", "w"]]
@@ -72,9 +72,8 @@ def test_every_code_point_survives() -> None:
     files = gpt2.spell(tokenizer, PATH, Losses(PATH, lossy=False))
     assert read_rules(PATH, files[PATH]).rules == tokenizer.merges
     assert json.loads(files[Path("vocab.json")]) == tokenizer.vocab
-    # All of them, in the step that could change any: twenty at a time, as parts may be long.
-    held = "".join(CODE_POINTS).replace(" ", "").replace("\n", "")
-    rules = [[held[i : i + 20], held[i : i + 20]] for i in range(0, len(held), 20)]
+    # All of them, in the step that could change any.
+    rules = long_parts(leaving_out=" \n")
     assert read_rules(PATH, spell_rules(rules).encode()).rules == rules
 
 

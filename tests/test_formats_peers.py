@@ -23,8 +23,15 @@ from exactbpe.formats.given import Given
 from exactbpe.formats.losses import Losses
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import WHITESPACE, merges, texts
-from strategies_formats import ALPHABETS_IN_FILES, CODE_POINTS, rules_in_order, tokenizers_and_texts
+from strategies import WHITESPACE
+from strategies_formats import (
+    ALPHABETS_IN_FILES,
+    CODE_POINTS,
+    any_merges,
+    rules_in_order,
+    short_texts,
+    tokenizers_and_texts,
+)
 from test_formats_sentencepiece import NORMAL, UNKNOWN, model
 
 os.environ["HF_HUB_OFFLINE"] = "1"
@@ -62,7 +69,7 @@ def test_tokenizers_gives_the_same_ids_and_texts(case: tuple[Tokenizer, list[str
 
 @given(
     case=st.sampled_from(ALPHABETS_IN_FILES).flatmap(
-        lambda a: st.tuples(merges(a), st.lists(texts(a, max_words=3), min_size=3, max_size=5))
+        lambda a: st.tuples(any_merges(a), st.lists(short_texts(a), min_size=3, max_size=5))
     )
 )
 def test_in_order_is_the_same_and_all_else_refused(case: tuple[list[tuple[str, str]], list[str]]) -> None:
@@ -171,7 +178,9 @@ def test_codes_are_applied_as_by_subword_nmt(
             assert ours.apply(text) == their.process_line(text)
 
 
-@given(case=st.sampled_from(ALPHABETS_IN_FILES).flatmap(lambda a: st.tuples(rules_in_order(a), texts(a))))
+@given(
+    case=st.sampled_from(ALPHABETS_IN_FILES).flatmap(lambda a: st.tuples(rules_in_order(a), short_texts(a)))
+)
 def test_our_rules_as_codes(case: tuple[list[list[str]], str]) -> None:
     rules, text = case
     ours = Tokenizer([*rules, ["x", "y"]])
@@ -249,7 +258,7 @@ def encoding(ranks: dict[bytes, int]) -> tiktoken.Encoding:
 
 @given(
     case=st.sampled_from(["ab", "abc", "aé\u07ff", "a\0\x7f"]).flatmap(
-        lambda a: st.tuples(rules_in_order(a), st.just(a), st.lists(texts(a, max_words=3), min_size=1, max_size=3))
+        lambda a: st.tuples(rules_in_order(a), st.just(a), st.lists(short_texts(a), min_size=1, max_size=3))
     )
 )
 def test_tiktoken_gives_the_same_ids(case: tuple[list[list[str]], str, list[str]]) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import json
-import math
 import os
 import sys
 import time
+import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, NoReturn
@@ -15,9 +15,10 @@ from typing import BinaryIO, NoReturn
 import click
 
 import exactbpe
-from exactbpe import BPEError, Learned, Progress, Tokenizer, WordCounts
+from exactbpe import BPEError, Learned, Tokenizer, WordCounts, merges_file
 from exactbpe.files import not_utf8, replacing
 from exactbpe.reference import one_line
+from exactbpe.terminal import StageLine
 from exactbpe.training import checked_prefix
 
 STANDARD = "-"  # standard input or output, where a file is asked for
@@ -140,26 +141,16 @@ def _decoded(content: bytes, name: str, offset: int = 0) -> str:
 
 
 def _read_tokenizer(path: str, word_prefix: str) -> Tokenizer:
-    content = _decoded(Path(path).read_bytes(), path)
-    try:
-        merges = json.loads(content.removeprefix("\ufeff"))
-    except json.JSONDecodeError as error:
-        raise BPEError(
-            f"{path}: not JSON at line {error.lineno}, column {error.colno}: {error.msg}"
-        ) from None
-    except (ValueError, RecursionError) as error:  # thousands of digits, thousands of brackets
-        raise BPEError(f"{path}: not a list of merges: {error}") from None
-    if not isinstance(merges, list):
-        raise BPEError(f"{path}: merges must be a JSON list of [left, right], not a {type(merges).__name__}")
-    try:
-        return Tokenizer(merges, word_prefix=word_prefix)
-    except (BPEError, TypeError) as error:
-        raise BPEError(f"{path}: {error}") from None
+    content = Path(path).read_bytes()
+    if content.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
+        from exactbpe import formats
+
+        return formats.load(path, word_prefix=word_prefix or None)
+    return merges_file.parse(_decoded(content, path), path, word_prefix)
 
 
 def _write_merges(merges: Sequence[Sequence[str]], path: str) -> None:
-    rules = ",\n".join(map(one_line, merges))
-    content = f"[\n{rules}\n]\n".encode() if merges else b"[]\n"
+    content = merges_file.spell(merges).encode()
     if path == STANDARD:
         _output_bytes().write(content)
     else:
@@ -181,75 +172,6 @@ def _check_files(inputs: Sequence[str], output: str = STANDARD) -> None:
         raise click.FileError(output, "it is also an input and would be overwritten")
     if (target.is_file() or not target.exists()) and not os.access(folder, os.W_OK):
         raise click.FileError(output, f"nothing can be written to {folder}")
-
-
-# --------------------------------------------------------------------------------------- progress
-
-
-class StageLine:
-    """How far a stage has come, in one line on standard error if that is a terminal with room for it."""
-
-    COLUMNS = 80
-
-    def __init__(self, stage: str, total: int | None = None) -> None:
-        self._latest: Progress | None = None
-        self._earlier_files = 0
-        self._bar = click.progressbar(
-            iter(int, 1),  # endless: click asks for a length otherwise
-            length=total,
-            label=stage,
-            file=sys.stderr,
-            show_eta=False,
-            item_show_func=lambda _: self._facts(),
-            bar_template="%(label)s  [%(bar)s]  %(info)s",
-            width=24,
-            hidden=_terminal_columns() < self.COLUMNS,
-        )
-
-    def __enter__(self) -> StageLine:
-        self._bar.__enter__()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is None:
-            self._bar.finish()
-            self._bar.render_progress()
-        self._bar.render_finish()
-
-    def __call__(self, progress: Progress) -> None:
-        self._latest = progress
-        if progress.stage == "learn":  # only now it is known how many merges there can be
-            self._bar.length = progress.total
-        self._bar.update(self._earlier_files + progress.done - self._bar.pos)
-
-    def next_file(self) -> None:
-        self._earlier_files = self._bar.pos
-
-    def _facts(self) -> str:
-        if (now := self._latest) is None:
-            return ""
-        rate = f"{now.rate / 1e6:,.1f} MB/s" if now.stage == "count" else f"{now.rate:,.0f} merges/s"
-        left = "" if self._bar.finished else self._time_left(now.stage)
-        return f"{rate:>16}  {now.memory / 1e6:>6,.0f} MB  {left}"
-
-    def _time_left(self, stage: str) -> str:
-        done, total = self._bar.pos, self._bar.length
-        if not total or not done:
-            return ""
-        share = done / total
-        if stage == "learn":
-            # About half the time goes with the merges, half with the occurrences of their pairs, of which
-            # the n-th pair has about 1/n as many as the first.
-            share = (share + math.log1p(done) / math.log1p(total)) / 2
-        seconds = round((time.time() - self._bar.start) * (1 / share - 1))
-        return f"{seconds // 60}:{seconds % 60:02} left"
-
-
-def _terminal_columns() -> int:
-    """The width of the terminal at standard error; 0 if there is none."""
-    if sys.stderr is None or not sys.stderr.isatty():
-        return 0
-    return os.get_terminal_size(sys.stderr.fileno()).columns or StageLine.COLUMNS
 
 
 def _count_words(files: Sequence[str], threads: int | None) -> WordCounts:
@@ -301,6 +223,12 @@ threads_option = click.option(
     metavar="T",
     help="How many threads to use; all cores if not given. The result is the same.",
 )
+memory_option = click.option(
+    "--memory-limit",
+    type=click.IntRange(min=0),
+    metavar="BYTES",
+    help="How much memory the work may take. A low limit costs time, and changes no result.",
+)
 word_prefix_option = click.option(
     "--word-prefix",
     metavar="P",
@@ -351,6 +279,7 @@ def commands() -> None:
     help="Add the words of a file that 'exactbpe count' has written. May be repeated.",
 )
 @threads_option
+@memory_option
 @word_prefix_option
 @click.option(
     "-o",
@@ -366,6 +295,7 @@ def train(
     min_frequency: int,
     counts_files: tuple[str, ...],
     threads: int | None,
+    memory_limit: int | None,
     word_prefix: str,
     output: str,
 ) -> None:
@@ -390,7 +320,13 @@ def train(
             counts.merge(WordCounts.load(path))
     with StageLine("learn") as line:
         learned = exactbpe.learn(
-            counts, vocab_size, min_frequency, word_prefix=word_prefix, threads=threads, progress=line
+            counts,
+            vocab_size,
+            min_frequency,
+            word_prefix=word_prefix,
+            threads=threads,
+            memory_limit=memory_limit,
+            progress=line,
         )
     _write_merges(learned.merges, output)
     summary = {
@@ -439,12 +375,14 @@ def encode(files: tuple[str, ...], merges: str, as_json: bool, word_prefix: str)
 @commands.command()
 @click.argument("files", metavar="FILE...", nargs=-1, type=TEXT, required=True)
 @threads_option
+@memory_option
 @click.option("-o", "--output", type=OUTPUT, metavar="COUNTS", required=True, help="Write the counts here.")
-def count(files: tuple[str, ...], threads: int | None, output: str) -> None:
+def count(files: tuple[str, ...], threads: int | None, memory_limit: int | None, output: str) -> None:
     """Count the words of FILEs, for training later or elsewhere.
 
     Writes the counts, whole or not at all, and prints a summary; the same words always give the same bytes.
-    Each FILE is a text in UTF-8, '-' is standard input. A FILE that is named twice counts twice.
+    Each FILE is a text in UTF-8, '-' is standard input. A FILE that is named twice counts twice. Past a
+    memory limit, counts go to temporary files beside COUNTS; then there is no summary.
 
     \b
     Example:
@@ -453,6 +391,12 @@ def count(files: tuple[str, ...], threads: int | None, output: str) -> None:
     """
     started = time.perf_counter()
     _check_files(files, output)
+    if memory_limit is not None:
+        if STANDARD in files:
+            raise click.UsageError("--memory-limit needs files by name.", click.get_current_context())
+        with StageLine("count") as line, _naming(output):
+            exactbpe.count_files(files, output, threads=threads, memory_limit=memory_limit, progress=line)
+        return
     counts = _count_words(files, threads)
     with _naming(output):
         counts.save(output)
@@ -501,3 +445,29 @@ def solve() -> int:
         output.write(f"{answer}\n".encode())
         output.flush()
     return status
+
+
+@commands.command()
+@click.argument("source", metavar="IN", type=INPUT)
+@click.argument("target", metavar="OUT", type=OUTPUT)
+@click.option("--to", metavar="FORMAT", help="The format of OUT; guessed from its name if not given.")
+@click.option("--from", "source_format", metavar="FORMAT", help="The format of IN; guessed if not given.")
+@click.option("--lossy", is_flag=True, help="Write what OUT can hold, and name each difference.")
+def convert(source: str, target: str, to: str | None, source_format: str | None, lossy: bool) -> None:
+    """Bring a tokenizer from one file format to another.
+
+    The formats are tokenizer.json, gpt2 (merges.txt and vocab.json), subword-nmt, fastbpe, tiktoken, and, to
+    read, sentencepiece. What OUT cannot hold is refused, with the rule or token at fault.
+
+    \b
+    Example:
+      exactbpe convert codes.bpe tokenizer.json --from subword-nmt
+    """
+    from exactbpe import formats
+
+    _check_files([source], target)
+    with warnings.catch_warnings(record=True) as differences, _naming(target):
+        warnings.simplefilter("always", formats.LossyWarning)
+        formats.convert(source, target, to=to, source_format=source_format, lossy=lossy)
+    for difference in differences:
+        _say(f"warning: {difference.message}")

@@ -13,7 +13,6 @@ from exactbpe.files import PathLike, not_utf8, replacing
 from exactbpe.progress import ProgressCallback, Reporter
 from exactbpe.reference import BPEError, iterator, not_a_str, whole_number
 
-
 # Files that are read at the same time.
 OPEN_FILES = 32
 

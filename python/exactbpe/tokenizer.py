@@ -204,8 +204,9 @@ class Tokenizer:
     def decode(self, ids: Iterable[int]) -> str:
         """The text of ids: their tokens, joined.
 
-        Byte tokens that make no character (ids cut inside one) give U+FFFD. With a prefix, each one becomes a space but the first, so that ``decode(encode(text))`` is
-        ``" ".join(text.split())`` for every text that does not hold the prefix itself.
+        Byte tokens that make no character (ids cut inside one) give U+FFFD. With a prefix, each one becomes
+        a space but the first, so that ``decode(encode(text))`` is ``" ".join(text.split())`` for every text
+        that does not hold the prefix itself.
 
         Raises:
             TypeError: an id is not a whole number.
@@ -286,6 +287,21 @@ class Tokenizer:
     @cached_property
     def _tokens(self) -> list[str]:
         return self._core.vocabulary() + self._unknown_tokens
+
+    # ------------------------------------------------------------------------------------ files
+
+    def save(self, path: PathLike, format: str | None = None, *, lossy: bool = False) -> None:
+        """Write a file, as a rule a `tokenizer.json` of Hugging Face tokenizers: `exactbpe.formats.save`."""
+        from exactbpe import formats
+
+        formats.save(self, path, format, lossy=lossy)
+
+    @classmethod
+    def load(cls, path: PathLike, format: str | None = None, **options: Any) -> Tokenizer:
+        """Read a file of this package or of another program: `exactbpe.formats.load`."""
+        from exactbpe import formats
+
+        return formats.load(path, format, **options)
 
     # ------------------------------------------------------------------------------------ identity
 

@@ -25,6 +25,7 @@ from exactbpe.files import PathLike, replacing
 from exactbpe.formats import fastbpe, gpt2, sentencepiece_model, subword_nmt, tiktoken_ranks, tokenizer_json
 from exactbpe.formats.given import Given
 from exactbpe.formats.losses import Losses, LossyWarning
+from exactbpe.formats.source import no_collection
 from exactbpe.formats.source import read as read_bytes
 from exactbpe.formats.subword_nmt import SubwordNMT
 from exactbpe.formats.whitespace import WHITESPACE, WORD
@@ -116,7 +117,8 @@ def load(
     if name is None:
         raise BPEError(f"{path}: neither name nor content tells the format: {_choices()}")
     losses = Losses(path, lossy)
-    tokenizer = _format(name).read(path, data, losses, Given(alphabet, unknown, word_prefix))
+    with no_collection():
+        tokenizer = _format(name).read(path, data, losses, Given(alphabet, unknown, word_prefix))
     _warn(losses)
     return tokenizer
 

@@ -7,27 +7,36 @@ same string. Every trained list is so.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import chain, repeat
 from operator import lt
 
 from exactbpe.formats.losses import Losses
+from exactbpe.formats.messages import shown, shown_rule
 from exactbpe.tokenizer import Tokenizer
 
+Rules = Sequence[Sequence[str]]
 
-def rules_in_order(tokenizer: Tokenizer, losses: Losses) -> list[list[str]]:
-    """The rules, found to be in order; where losses are accepted, those of them whose parts have ids."""
-    merges = tokenizer.merges
+
+def note_order(tokenizer: Tokenizer, merges: Rules, losses: Losses) -> None:
+    """Note the first rule out of order. ``merges`` are the tokenizer's own, which cost time to ask it for."""
     fault = find_fault(tokenizer.alphabet, merges)
-    if fault is None:
-        return merges
-    losses.add(f"{fault}, so programs that merge one occurrence at a time can give other tokens")
+    if fault is not None:
+        losses.add(f"{fault}, so programs that merge one occurrence at a time can give other tokens")
+
+
+def rules_with_ids(tokenizer: Tokenizer) -> list[list[str]]:
+    """The rules that other programs can load: those whose parts are in the vocabulary, each once.
+
+    The others never apply, or a character they need has no id. If the rules are in order, these are all.
+    """
     known = tokenizer.vocab
-    rules = dict.fromkeys((left, right) for left, right in merges if left in known and right in known)
-    return [[left, right] for left, right in rules]
+    rules = ((left, right) for left, right in tokenizer.merges if left in known and right in known)
+    return [[left, right] for left, right in dict.fromkeys(rules)]
 
 
-def find_fault(alphabet: list[str], merges: list[list[str]]) -> str | None:
-    """The first rule that is out of order, and why."""
+def find_fault(alphabet: Sequence[str], merges: Rules) -> str | None:
+    """The first rule out of order, and why."""
     n = len(merges)
     made = dict.fromkeys(alphabet, -1)
     made.update({left + right: index for index, (left, right) in enumerate(merges)})
@@ -38,15 +47,15 @@ def find_fault(alphabet: list[str], merges: list[list[str]]) -> str | None:
     return _explained(alphabet, merges)
 
 
-def _explained(alphabet: list[str], merges: list[list[str]]) -> str:
+def _explained(alphabet: Sequence[str], merges: Rules) -> str:
     made: dict[str, int] = dict.fromkeys(alphabet, -1)
     for index, (left, right) in enumerate(merges):
-        rule = f"merges[{index}] = {[left, right]!a}"
+        rule = f"merges[{index}] = {shown_rule((left, right))}"
         for part in (left, right):
             if part not in made:
                 source = "is not in the alphabet" if len(part) == 1 else "is made by no rule before it"
-                return f"{rule}: {part!a} {source}"
+                return f"{rule}: {shown(part)} {source}"
         if left + right in made:
-            return f"{rule} makes {left + right!a}, as merges[{made[left + right]}] does"
+            return f"{rule} makes {shown(left + right)}, as merges[{made[left + right]}] does"
         made[left + right] = index
     raise AssertionError("there is a fault")

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from exactbpe.formats.agreement import rules_in_order
+from exactbpe.formats.agreement import note_order, rules_with_ids
 from exactbpe.formats.given import Given
 from exactbpe.formats.losses import Losses
+from exactbpe.formats.messages import shown
 from exactbpe.formats.source import built
 from exactbpe.formats.spelling import check_fields
 from exactbpe.reference import BPEError
@@ -22,15 +23,15 @@ END = "</w>"
 
 def doubled(tokenizer: Tokenizer, path: Path, losses: Losses) -> list[list[str]]:
     """The rules of a tokenizer, each for the inside and for the end of a word."""
-    merges = rules_in_order(tokenizer, losses)
+    note_order(tokenizer, tokenizer.merges, losses)
+    merges = rules_with_ids(tokenizer)
     check_fields(path, merges)
     for index, (left, right) in enumerate(merges):
         for symbol in (left, right, left + right):
             if symbol.endswith(END) and symbol != END:
                 inside = symbol.removesuffix(END)
-                raise BPEError(
-                    f"{path}: merges[{index}]: {symbol!a} would be taken for {inside!a} at the end of a word"
-                )
+                message = f"{shown(symbol)} would be taken for {shown(inside)} at the end of a word"
+                raise BPEError(f"{path}: merges[{index}]: {message}")
     if tokenizer.word_prefix:
         losses.add(f"the file cannot hold word_prefix={tokenizer.word_prefix!a}: give it again when loading")
     return [rule for left, right in merges for rule in ([left, right], [left, right + END])]
@@ -45,5 +46,5 @@ def halved(path: Path, rules: list[list[str]], losses: Losses, given: Given) -> 
             "can do the same: use exactbpe.formats.SubwordNMT"
         )
     tokenizer = built(path, inside, None, given)
-    rules_in_order(tokenizer, losses)
+    note_order(tokenizer, inside, losses)
     return tokenizer

@@ -7,6 +7,7 @@ from pathlib import Path
 from exactbpe.formats import end_of_word
 from exactbpe.formats.given import Given
 from exactbpe.formats.losses import Losses
+from exactbpe.formats.messages import shown
 from exactbpe.formats.source import fields, lines, place
 from exactbpe.formats.spelling import utf8
 from exactbpe.reference import BPEError
@@ -30,6 +31,5 @@ def read_codes(path: Path, data: bytes) -> list[list[str]]:
     rows = fields(path, every, 3, "a rule: left part, right part and count")
     for index, (_, _, count) in enumerate(rows):
         if not (count.isascii() and count.isdigit()):
-            shown = count[:60]
-            raise BPEError(f"{place(path, every, index)}: the count must be digits, not {shown!a}")
+            raise BPEError(f"{place(path, every, index)}: the count must be digits, not {shown(count)}")
     return [[left, right] for left, right, _ in rows]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from exactbpe.formats.agreement import rules_in_order
+from exactbpe.formats.agreement import note_order, rules_with_ids
 from exactbpe.formats.given import Given
 from exactbpe.formats.json_text import compare, parsed, vocabulary, vocabulary_lines
 from exactbpe.formats.losses import Losses
@@ -24,7 +24,8 @@ BYTE_CHARACTERS = {*map(chr, _PRINTABLE), *map(chr, range(0x100, 0x100 + 256 - l
 def spell(tokenizer: Tokenizer, path: Path, losses: Losses) -> dict[Path, bytes]:
     """The files of a tokenizer."""
     beside = _vocabulary_path(path)
-    merges = rules_in_order(tokenizer, losses)
+    note_order(tokenizer, tokenizer.merges, losses)
+    merges = rules_with_ids(tokenizer)
     check_fields(path, merges)
     if tokenizer.word_prefix:
         losses.add(f"the files cannot hold word_prefix={tokenizer.word_prefix!a}: give it again when loading")
@@ -48,7 +49,7 @@ def read(path: Path, data: bytes, losses: Losses, given: Given) -> Tokenizer:
         )
     tokenizer = built(path, merges, alphabet, given, unknown)
     compare(vocab, tokenizer, losses)
-    rules_in_order(tokenizer, losses)
+    note_order(tokenizer, merges, losses)
     return tokenizer
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
-import gc
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from json import JSONDecodeError
 from pathlib import Path
 from typing import Any
 
 from exactbpe.formats.losses import Losses
+from exactbpe.formats.messages import shown
 from exactbpe.formats.source import check_length, decoded
 from exactbpe.reference import BPEError
 from exactbpe.tokenizer import Tokenizer
@@ -22,8 +21,7 @@ def parsed(path: Path, data: bytes) -> dict[str, Any]:
     """The JSON object in a file."""
     text = decoded(path, data)
     try:
-        with _no_collection():
-            document = json.loads(text, parse_constant=_refused_constant)
+        document = json.loads(text, parse_constant=_refused_constant)
     except RecursionError:
         raise BPEError(f"{path} is nested too deeply") from None
     except JSONDecodeError as error:
@@ -42,7 +40,10 @@ def vocabulary(path: Path, value: object) -> dict[str, int]:
         raise BPEError(f"{path}: the vocabulary must be an object of tokens and ids")
     if not set(map(type, value.values())) <= {int}:
         token, id = next(item for item in value.items() if type(item[1]) is not int)
-        raise BPEError(f"{path}: the id of {token[:60]!a} must be a whole number, not {str(id)[:60]!a}")
+        raise BPEError(f"{path}: the id of {shown(token)} must be a whole number, not {shown(id)}")
+    if value and not 0 <= min(value.values()) <= max(value.values()) < 1 << 32:
+        token = next(token for token, id in value.items() if not 0 <= id < 1 << 32)
+        raise BPEError(f"{path}: the id of {shown(token)} must be from 0 to 2**32 - 1")
     check_length(path, value)
     try:
         "".join(value).encode()
@@ -59,38 +60,26 @@ def vocabulary_lines(tokens: Mapping[str, int], indent: str = "") -> str:
 
 def compare(theirs: Mapping[str, int], tokenizer: Tokenizer, losses: Losses) -> None:
     """Note where the ids of a file are not ours."""
+    tokens = tokenizer._tokens
+    if list(theirs) == tokens and list(theirs.values()) == list(range(len(tokens))):
+        return  # as our own files are; the rest takes a table of ours
     ours = tokenizer.vocab
-    if theirs == ours:
-        return
     extra = next((token for token in theirs if token not in ours), None)
     if extra is not None:
         losses.add(
-            f"{extra!a} has the id {theirs[extra]} there, but none here: it is no character, no rule makes "
-            f"it, and unknown={tokenizer.unknown!a} does not name it"
+            f"{shown(extra)} has the id {theirs[extra]} there, but none here: it is no character, no rule "
+            f"makes it, and unknown={shown(tokenizer.unknown)} does not name it"
         )
     missing = next((token for token in ours if token not in theirs), None)
     if missing is not None:
-        losses.add(f"{missing!a} has no id there, but {ours[missing]} here")
+        losses.add(f"{shown(missing)} has no id there, but {ours[missing]} here")
     moved = next((token for token in theirs if ours.get(token, theirs[token]) != theirs[token]), None)
     if moved is not None:
         losses.add(
-            f"{moved!a} has the id {theirs[moved]} there, but {ours[moved]} here, where the alphabet in code "
-            "point order comes first, then the merged symbols in order"
+            f"{shown(moved)} has the id {theirs[moved]} there, but {ours[moved]} here, where the alphabet in "
+            "code point order comes first, then the merged symbols in order"
         )
 
 
 def _refused_constant(name: str) -> None:
     raise ValueError(f"{name} is not a JSON number")
-
-
-@contextlib.contextmanager
-def _no_collection() -> Iterator[None]:
-    # Half a million small lists, none of them garbage, make the collector run again and again: a third of
-    # the time of `json.loads`.
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()

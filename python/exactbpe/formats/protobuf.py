@@ -21,7 +21,7 @@ class Field(NamedTuple):
 
     number: int
     value: int | float | bytes
-    """A 32-bit value is a ``float``, a 64-bit one is left as ``bytes``."""
+    """A 32-bit value is taken for a ``float``, a 64-bit one for an ``int``."""
     offset: int
     """Where the value starts in the file."""
 
@@ -43,7 +43,8 @@ def fields(message: bytes, offset: int = 0) -> Iterator[Field]:
             four, at = _slice(message, at, 4, offset)
             (value,) = struct.unpack("<f", four)
         elif kind == _FIXED64:
-            value, at = _slice(message, at, 8, offset)
+            eight, at = _slice(message, at, 8, offset)
+            value = int.from_bytes(eight, "little")
         else:
             raise MessageError(f"byte {offset + at}: there is no wire type {kind}")
         yield Field(number, value, offset + start)

@@ -14,6 +14,7 @@ from exactbpe.formats.given import Given
 from exactbpe.formats.joined import recovered_pairs
 from exactbpe.formats.json_text import compare
 from exactbpe.formats.losses import Losses
+from exactbpe.formats.messages import shown
 from exactbpe.formats.source import built, check_length
 from exactbpe.reference import BPEError
 from exactbpe.tokenizer import BYTE_TOKENS, Tokenizer
@@ -81,7 +82,7 @@ def _ranked(path: Path, pieces: Iterable[_Piece]) -> list[str]:
     ranked = sorted(pieces, key=lambda piece: -piece.score)
     for one, other in pairwise(ranked):
         if one.score == other.score:
-            pair = f"{one.text[:60]!a} and {other.text[:60]!a}"
+            pair = f"{shown(one.text)} and {shown(other.text)}"
             raise BPEError(f"{path}: {pair} have the same score, so neither goes first")
     return [piece.text for piece in ranked]
 
@@ -105,7 +106,7 @@ def _refuse_other_models(path: Path, model: _Model) -> None:
 def _refuse_other_pieces(path: Path, pieces: list[_Piece]) -> None:
     names = {_USER_DEFINED: "user defined", _UNUSED: "unused"}
     for id, (text, score, kind) in enumerate(pieces):
-        piece = f"{path}: piece {id}, {text[:60]!a},"
+        piece = f"{path}: piece {id}, {shown(text)},"
         if kind in names:
             raise BPEError(f"{piece} is {names[kind]}, which no merge can express")
         if kind not in (_NORMAL, _UNKNOWN, _CONTROL, _BYTE):
@@ -152,4 +153,4 @@ def _decoded(text: bytes, offset: int) -> str:
     try:
         return text.decode()
     except UnicodeDecodeError:
-        raise protobuf.MessageError(f"byte {offset}: {text[:60]!r} is not valid UTF-8") from None
+        raise protobuf.MessageError(f"byte {offset}: {shown(text)} is not valid UTF-8") from None

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import contextlib
+import gc
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from exactbpe.files import not_utf8
 from exactbpe.formats.given import Given
+from exactbpe.formats.messages import shown
 from exactbpe.reference import BPEError
 from exactbpe.tokenizer import Tokenizer
 
@@ -28,6 +31,18 @@ def read(path: Path) -> bytes:
                 raise BPEError(f"{path} is longer than {MAX_FILE} bytes, so it is not a tokenizer")
             blocks.append(block)
     return b"".join(blocks)
+
+
+@contextlib.contextmanager
+def no_collection() -> Iterator[None]:
+    """Half a million small lists, none of them garbage, make the collector run again and again."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def decoded(path: Path, data: bytes) -> str:
@@ -58,7 +73,7 @@ def fields(path: Path, lines: list[str], number: int, what: str, skip: int = 0) 
     for index, row in enumerate(rows, skip):
         if len(row) != number or not all(row):
             expected = f"must be {what}, with one space between"
-            raise BPEError(f"{place(path, lines, index)} {expected}, not {lines[index][:60]!a}")
+            raise BPEError(f"{place(path, lines, index)} {expected}, not {shown(lines[index])}")
     check_length(path, (field for row in rows for field in row))
     return rows
 

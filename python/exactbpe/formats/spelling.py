@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from itertools import chain
 from pathlib import Path
 
+from exactbpe.formats.messages import shown, shown_rule
 from exactbpe.formats.source import check_length
 from exactbpe.reference import BPEError
 
@@ -16,7 +17,7 @@ def utf8(path: Path, text: str, tokens: Iterable[str]) -> bytes:
         return text.encode()
     except UnicodeEncodeError:
         token = next(token for token in tokens if _surrogate(token))
-        message = f"{path}: {token!a} holds a lone surrogate, which no UTF-8 file can hold"
+        message = f"{path}: {shown(token)} holds a lone surrogate, which no UTF-8 file can hold"
         raise BPEError(message) from None
 
 
@@ -33,7 +34,7 @@ def check_fields(path: Path, merges: list[list[str]]) -> None:
     everything = "".join(parts)
     if " " in everything or "\n" in everything:
         index = next(i for i, rule in enumerate(merges) if {" ", "\n"} & set("".join(rule)))
-        rule = f"merges[{index}] = {merges[index]!a}"
+        rule = f"merges[{index}] = {shown_rule(merges[index])}"
         raise BPEError(f"{path}: {rule} holds a space or a line break, which would end a token")
 
 

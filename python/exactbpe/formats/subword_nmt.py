@@ -10,6 +10,7 @@ from exactbpe.files import PathLike
 from exactbpe.formats import end_of_word, fastbpe
 from exactbpe.formats.given import Given
 from exactbpe.formats.losses import Losses
+from exactbpe.formats.messages import shown, shown_rule
 from exactbpe.formats.rule_lines import read_rules, spell_rules
 from exactbpe.formats.source import read as read_bytes
 from exactbpe.formats.spelling import utf8
@@ -132,5 +133,5 @@ def _refuse_ambiguous(index: int, left: str, right: str, separate: bool) -> None
     made = left + right
     marks = right.endswith(end) and (separate or right != end)
     if made.endswith(end) and not marks and (separate or made != end):
-        rule = f"rules[{index}] = {[left, right]!a}"
-        raise BPEError(f"{rule} makes {made!a} inside words, which looks like the end of one")
+        rule = f"rules[{index}] = {shown_rule((left, right))}"
+        raise BPEError(f"{rule} makes {shown(made)} inside words, which looks like the end of one")

@@ -6,11 +6,12 @@ import binascii
 from base64 import b64decode, b64encode
 from pathlib import Path
 
-from exactbpe.formats.agreement import rules_in_order
+from exactbpe.formats.agreement import note_order
 from exactbpe.formats.given import Given
 from exactbpe.formats.joined import recovered_pairs
 from exactbpe.formats.json_text import compare
 from exactbpe.formats.losses import Losses
+from exactbpe.formats.messages import shown, shown_rule
 from exactbpe.formats.source import built, fields, lines, place
 from exactbpe.formats.spelling import check_tokens
 from exactbpe.reference import BPEError
@@ -23,7 +24,7 @@ def spell(tokenizer: Tokenizer, path: Path, losses: Losses) -> dict[Path, bytes]
     A character of two bytes is a token that joins them. One of three would need a token for the first two,
     and that an id before all others.
     """
-    rules_in_order(tokenizer, losses)
+    note_order(tokenizer, tokenizer.merges, losses)
     if tokenizer.unknown != "error":
         losses.add(f"the file cannot hold unknown={tokenizer.unknown!a}: give it again when loading")
     if tokenizer.word_prefix:
@@ -51,8 +52,10 @@ def _note_unreachable(tokenizer: Tokenizer, losses: Losses) -> None:
     for index, (left, right) in enumerate(merges):
         symbol = left + right
         if plain.tokenize(symbol) != [symbol]:
-            rule = f"merges[{index}] = {[left, right]!a}"
-            losses.add(f"{rule} does not make {symbol!a} of a word that is just this, but tiktoken would")
+            rule = f"merges[{index}] = {shown_rule((left, right))}"
+            losses.add(
+                f"{rule} does not make {shown(symbol)} of a word that is just this, but tiktoken would"
+            )
             return
 
 
@@ -66,13 +69,13 @@ def read(path: Path, data: bytes, losses: Losses, given: Given) -> Tokenizer:
             theirs[token.decode()] = rank
         except UnicodeDecodeError:
             if len(token) > 1:
-                message = f"the token {token[:60]!r} is no whole number of characters, so no rule can make it"
+                message = f"the token {shown(token)} is no whole number of characters, so no rule can make it"
                 raise BPEError(f"{path}: {message}") from None
     in_order = sorted((token for token in ranks if len(token) > 1), key=ranks.__getitem__)
     for token in in_order:
         lacking = [byte for byte in token if bytes([byte]) not in single]
         if lacking:
-            raise BPEError(f"{path}: the byte 0x{lacking[0]:02x} of the token {token[:60]!r} has no rank")
+            raise BPEError(f"{path}: the byte 0x{lacking[0]:02x} of the token {shown(token)} has no rank")
     pairs = recovered_pairs(path, (token.decode("latin-1") for token in in_order), _shown)
     merges = [[_text(left), _text(right)] for left, right in pairs if len(_text(left + right)) > 1]
     alphabet = [token for token in theirs if len(token) == 1]
@@ -93,9 +96,9 @@ def _ranks(path: Path, data: bytes) -> dict[bytes, int]:
         try:
             token = b64decode(spelled, validate=True)
         except (binascii.Error, ValueError):
-            raise BPEError(f"{place(path, every, index)}: {spelled[:60]!a} is not base64") from None
+            raise BPEError(f"{place(path, every, index)}: {shown(spelled)} is not base64") from None
         if not (digits.isascii() and digits.isdigit()) or len(digits) > 10:
-            raise BPEError(f"{place(path, every, index)}: the rank must be digits, not {digits[:60]!a}")
+            raise BPEError(f"{place(path, every, index)}: the rank must be digits, not {shown(digits)}")
         rank = int(digits)
         if not token or token in ranks or rank in taken:
             what = "the token is empty" if not token else "the token or its rank came before"
@@ -111,4 +114,4 @@ def _text(latin_1: str) -> str:
 
 
 def _shown(latin_1: str) -> str:
-    return repr(latin_1.encode("latin-1"))
+    return shown(latin_1.encode("latin-1"))

@@ -10,10 +10,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from exactbpe.formats.agreement import rules_in_order
+from exactbpe.formats.agreement import note_order, rules_with_ids
 from exactbpe.formats.given import Given
 from exactbpe.formats.json_text import compare, parsed, quoted, vocabulary, vocabulary_lines
 from exactbpe.formats.losses import Losses
+from exactbpe.formats.messages import shown
 from exactbpe.formats.source import built
 from exactbpe.formats.spelling import check_tokens, utf8
 from exactbpe.formats.whitespace import WHITESPACE
@@ -31,7 +32,8 @@ Section = dict[str, Any]
 
 def spell(tokenizer: Tokenizer, path: Path, losses: Losses) -> dict[Path, bytes]:
     """The files of a tokenizer."""
-    merges = rules_in_order(tokenizer, losses)
+    note_order(tokenizer, tokenizer.merges, losses)
+    merges = rules_with_ids(tokenizer)
     tokens = [*tokenizer.vocab, tokenizer.word_prefix]
     check_tokens(path, tokens)
     top = [f'  "{name}": {quoted(value)}' for name, value in _sections(tokenizer).items()]
@@ -126,21 +128,22 @@ def read(path: Path, data: bytes, losses: Losses, given: Given) -> Tokenizer:
     tokenizer = built(path, merges, alphabet, given, unknown, _prefix(document.get("normalizer")))
     _note_differences(document, model, tokenizer, losses, given)
     compare(vocab, tokenizer, losses)
-    rules_in_order(tokenizer, losses)
+    note_order(tokenizer, merges, losses)
     return tokenizer
 
 
 def _refuse_other_models(path: Path, document: Section, model: Section) -> None:
     if model.get("type") != "BPE":
-        raise BPEError(f"{path}: the model is {str(model.get('type'))[:60]!a}, but only BPE can be read")
+        raise BPEError(f"{path}: the model is {shown(model.get('type'))}, but only BPE can be read")
     for section in ("pre_tokenizer", "decoder"):
         if _has_type(document.get(section), "ByteLevel"):
             message = f"{section} is ByteLevel: its symbols stand for bytes, but here they are characters"
             raise BPEError(f"{path}: {message}")
     for name in ("continuing_subword_prefix", "end_of_word_suffix"):
         if model.get(name):
-            shown = str(model[name])[:60]
-            raise BPEError(f"{path}: {name} is {shown!a}: here a character is one symbol, wherever it stands")
+            raise BPEError(
+                f"{path}: {name} is {shown(model[name])}: here a character is one symbol, wherever it stands"
+            )
 
 
 def _has_type(section: object, name: str) -> bool:

@@ -1,0 +1,35 @@
+"""Merges alone in a file: a JSON list of ``[left, right]``, one rule a line, in UTF-8."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from exactbpe.reference import BPEError, one_line
+from exactbpe.tokenizer import Tokenizer
+
+
+def spell(merges: Sequence[Sequence[str]]) -> str:
+    """The content of a file with these merges."""
+    return "[\n" + ",\n".join(map(one_line, merges)) + "\n]\n" if merges else "[]\n"
+
+
+def parse(content: str, path: str, word_prefix: str = "") -> Tokenizer:
+    """A tokenizer with the merges of a file; ``path`` stands for it in messages.
+
+    Raises:
+        BPEError: the content is not a JSON list of pairs of strings; the message names the line or the rule.
+    """
+    try:
+        merges = json.loads(content.removeprefix("\ufeff"))
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno}, column {error.colno}"
+        raise BPEError(f"{path}: not JSON at {where}: {error.msg}") from None
+    except (ValueError, RecursionError) as error:  # thousands of digits, thousands of brackets
+        raise BPEError(f"{path}: not a list of merges: {error}") from None
+    if not isinstance(merges, list):
+        raise BPEError(f"{path}: merges must be a JSON list of [left, right], not a {type(merges).__name__}")
+    try:
+        return Tokenizer(merges, word_prefix=word_prefix)
+    except (BPEError, TypeError) as error:
+        raise BPEError(f"{path}: {error}") from None
