@@ -20,7 +20,7 @@ from pathlib import Path
 
 import exactbpe
 import pytest
-from exactbpe import WordCounts
+from exactbpe import Tokenizer, WordCounts
 
 COMMAND = [sys.executable, "-m", "exactbpe"]
 ENVIRONMENT = {**os.environ, "PYTHONUTF8": "1", "COLUMNS": "200"}
@@ -37,6 +37,9 @@ class Result:
     def __init__(self, status: int, out: bytes, err: bytes) -> None:
         self.status, self.bytes = status, out
         self.out, self.err = out.decode(), err.decode()
+
+    def __eq__(self, other: object) -> bool:
+        return repr(self) == repr(other)
 
     def __repr__(self) -> str:
         return f"<{self.status}: {self.out!r} {self.err!r}>"
@@ -398,7 +401,7 @@ MALFORMED = [
     ('[["a", "b"], ["c", 3]]', "merges[1]: the right part must be a str"),
     ('["ab"]', "merges[0] must be a list"),
     ("[null]", "merges[0] must be a list"),
-    ("{}", "there is no \"model\", so it is not a tokenizer.json"),
+    ("{}", 'there is no "model", so it is not a tokenizer.json'),
     ("7" * 5_000, "not a list of merges"),
     ("[" * 100_000, "not a list of merges"),
 ]
@@ -736,18 +739,24 @@ def test_the_installed_script_is_the_same_command() -> None:
     assert done.stdout == run("--version").bytes
 
 
-def test_convert_and_encode_with_the_converted(tmp_path: Path) -> None:
-    (tmp_path / "codes.bpe").write_text("#version: 0.2\nl o\nlo w\n", "utf-8")
-    done = run("convert", "codes.bpe", "tokenizer.json", "--from", "subword-nmt", "--lossy", cwd=tmp_path)
-    assert (done.status, done.out) == (0, "")
-    for line in done.err.splitlines():
-        assert line.startswith("exactbpe: warning: ")
-    done = run("encode", "-m", "tokenizer.json", cwd=tmp_path, stdin=b"low lo\n")
-    assert done.out == "low lo\n"
-    done = run("convert", "codes.bpe", "out.x", "--to", "nothing", cwd=tmp_path)
-    assert done.status == 2
-    assert "there is no format 'nothing'" in done.err
-    assert not (tmp_path / "out.x").exists()
+def test_convert_and_encode_with_the_converted(here: Path) -> None:
+    assert run("convert", "merges.json", "tokenizer.json") == run("convert", "tokenizer.json", "merges.txt")
+    expected = run("encode", "-m", "merges.json", "text.txt")
+    assert expected.status == 0
+    for path in ("tokenizer.json", "merges.txt"):
+        assert run("encode", "-m", path, "text.txt").bytes == expected.bytes
+    assert "there is no format 'nothing'" in refusal(
+        run("convert", "merges.json", "out.x", "--to", "nothing")
+    )
+    assert not (here / "out.x").exists()
+
+
+def test_train_writes_any_format(here: Path) -> None:
+    arguments = ["train", "text.txt", "--vocab-size", "60", "-o"]
+    assert run(*arguments, "learned.json").status == 0
+    assert run(*arguments, "tokenizer.json", "--to", "tokenizer.json").status == 0
+    assert Tokenizer.load(here / "tokenizer.json").merges == json.loads((here / "learned.json").read_bytes())
+    assert "--to needs a file by name" in refusal(run(*arguments, "-", "--to", "tokenizer.json"))
 
 
 def test_a_memory_limit_changes_no_output(tmp_path: Path) -> None:

@@ -140,12 +140,16 @@ def _decoded(content: bytes, name: str, offset: int = 0) -> str:
         raise not_utf8(name, offset + error.start) from None
 
 
-def _read_tokenizer(path: str, word_prefix: str) -> Tokenizer:
+def _read_tokenizer(
+    path: str, word_prefix: str = "", format: str | None = None, lossy: bool = False
+) -> Tokenizer:
+    """A tokenizer from a file of merges, or one of the formats."""
     content = Path(path).read_bytes()
-    if content.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
+    is_list = content.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
+    if format or not (is_list or path.endswith(".json")) or content.lstrip().startswith(b"{"):
         from exactbpe import formats
 
-        return formats.load(path, word_prefix=word_prefix or None)
+        return formats.load(path, format, lossy=lossy, word_prefix=word_prefix or None)
     return merges_file.parse(_decoded(content, path), path, word_prefix)
 
 
@@ -282,6 +286,11 @@ def commands() -> None:
 @memory_option
 @word_prefix_option
 @click.option(
+    "--to",
+    metavar="FORMAT",
+    help="Write a tokenizer in this format, such as tokenizer.json, in place of the merges alone.",
+)
+@click.option(
     "-o",
     "--output",
     type=OUTPUT_OR_DASH,
@@ -297,6 +306,7 @@ def train(
     threads: int | None,
     memory_limit: int | None,
     word_prefix: str,
+    to: str | None,
     output: str,
 ) -> None:
     """Learn merges from the words of FILEs.
@@ -313,6 +323,8 @@ def train(
         raise click.UsageError(
             "Nothing to train on: name a FILE, '-' or --counts.", click.get_current_context()
         )
+    if to is not None and output == STANDARD:
+        raise click.UsageError("--to needs a file by name.", click.get_current_context())
     _check_files([*files, *counts_files], output)
     counts = _count_words(files, threads) if files else WordCounts()
     for path in counts_files:
@@ -328,7 +340,11 @@ def train(
             memory_limit=memory_limit,
             progress=line,
         )
-    _write_merges(learned.merges, output)
+    if to is None:
+        _write_merges(learned.merges, output)
+    else:
+        with _naming(output):
+            learned.tokenizer().save(output, to)
     summary = {
         "texts": len(files),
         "words": counts.total,
@@ -456,18 +472,21 @@ def solve() -> int:
 def convert(source: str, target: str, to: str | None, source_format: str | None, lossy: bool) -> None:
     """Bring a tokenizer from one file format to another.
 
-    The formats are tokenizer.json, gpt2 (merges.txt and vocab.json), subword-nmt, fastbpe, tiktoken, and, to
+    IN may also be the merges that 'exactbpe train' writes; its alphabet is then what they mention. The
+    formats are tokenizer.json, gpt2 (merges.txt and vocab.json), subword-nmt, fastbpe, tiktoken, and, to
     read, sentencepiece. What OUT cannot hold is refused, with the rule or token at fault.
 
     \b
     Example:
-      exactbpe convert codes.bpe tokenizer.json --from subword-nmt
+      exactbpe convert merges.json tokenizer.json
+      exactbpe convert tokenizer.json merges.txt --to gpt2
     """
     from exactbpe import formats
 
     _check_files([source], target)
     with warnings.catch_warnings(record=True) as differences, _naming(target):
         warnings.simplefilter("always", formats.LossyWarning)
-        formats.convert(source, target, to=to, source_format=source_format, lossy=lossy)
+        tokenizer = _read_tokenizer(source, format=source_format, lossy=lossy)
+        formats.save(tokenizer, target, to, lossy=lossy)
     for difference in differences:
         _say(f"warning: {difference.message}")
