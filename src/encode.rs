@@ -23,7 +23,7 @@ const NONE: u32 = u32::MAX;
 #[derive(Debug)]
 pub struct Encoder {
     chars: CharMap, // 1 + the symbol
-    symbols: Symbols,
+    names: Names,
     alphabet_size: usize,
     vocab_size: usize,
     rules: Vec<Rule>, // by rank
@@ -85,12 +85,17 @@ impl Encoder {
         let rule = |(&(left, right), joined)| Rule { left: names.add(left), right: names.add(right), joined };
         let rules: Vec<Rule> = rules.iter().zip(joined).map(rule).collect();
         let ranks = RankTable::new(&rules);
-        Encoder { chars, symbols: names.symbols, alphabet_size, vocab_size, rules, ranks }
+        Encoder { chars, names, alphabet_size, vocab_size, rules, ranks }
     }
 
     /// The symbols, by number.
     pub fn symbols(&self) -> &Symbols {
-        &self.symbols
+        &self.names.symbols
+    }
+
+    /// The number of a string that is a symbol.
+    pub fn symbol(&self, string: &[u8]) -> Option<u32> {
+        self.names.find(string).ok()
     }
 
     /// The rules, in symbols.
@@ -127,7 +132,7 @@ impl Encoder {
     /// The rule itself, over two small arrays: symbols, and ranks of each with the next.
     fn merge_short(&self, Scratch { symbols, ranks, .. }: &mut Scratch) {
         ranks.clear();
-        ranks.extend(symbols.windows(2).map(|pair| self.ranks.get(pair[0], pair[1])));
+        ranks.extend(symbols.windows(2).map(|pair| self.ranks.get(&self.rules, pair[0], pair[1])));
         while let Some(&lowest) = ranks.iter().min()
             && lowest != NONE
         {
@@ -139,8 +144,11 @@ impl Encoder {
                 let symbol = if is_new { joined } else { symbols[read] };
                 if written > 0 {
                     let touched = was_new || is_new;
-                    ranks[written - 1] =
-                        if touched { self.ranks.get(symbols[written - 1], symbol) } else { ranks[read - 1] };
+                    ranks[written - 1] = if touched {
+                        self.ranks.get(&self.rules, symbols[written - 1], symbol)
+                    } else {
+                        ranks[read - 1]
+                    };
                 }
                 symbols[written] = symbol;
                 written += 1;
@@ -161,7 +169,7 @@ impl Encoder {
         after.extend(1..=n);
         waiting.resize_with(self.rules.len(), Vec::new);
         let look = |symbols: &[u32], waiting: &mut [Vec<u32>], queue: &mut Ranks, at: u32, next: u32| {
-            let rank = self.ranks.get(symbols[at as usize], symbols[next as usize]);
+            let rank = self.ranks.get(&self.rules, symbols[at as usize], symbols[next as usize]);
             if let Some(positions) = waiting.get_mut(rank as usize) {
                 if positions.is_empty() {
                     queue.push(Reverse(rank));
@@ -198,7 +206,7 @@ impl Encoder {
 }
 
 /// Strings and their numbers.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Names {
     symbols: Symbols,
     index: Vec<u32>, // 1 + the number, 0 for none; linear probing, at most half full
@@ -206,23 +214,33 @@ struct Names {
 }
 
 impl Names {
-    /// The number of a string, a new one if it had none.
-    fn add(&mut self, string: &[u8]) -> u32 {
-        if self.symbols.len() * 2 >= self.index.len() {
-            self.grow();
+    /// The number of a string, or the place in the index where it belongs.
+    fn find(&self, string: &[u8]) -> Result<u32, usize> {
+        if self.index.is_empty() {
+            return Err(0);
         }
         let mut at = hash::slot(hash::bytes(hash::seed(), string), self.bits);
         while self.index[at] > 0 {
             let number = self.index[at] - 1;
             if self.symbols.get(number) == string {
-                return number;
+                return Ok(number);
             }
             at = (at + 1) & (self.index.len() - 1);
         }
-        let number = position(self.symbols.len());
-        self.symbols.push(string);
-        self.index[at] = number + 1;
-        number
+        Err(at)
+    }
+
+    /// The number of a string, a new one if it had none.
+    fn add(&mut self, string: &[u8]) -> u32 {
+        if self.symbols.len() * 2 >= self.index.len() {
+            self.grow();
+        }
+        self.find(string).unwrap_or_else(|at| {
+            let number = position(self.symbols.len());
+            self.symbols.push(string);
+            self.index[at] = number + 1;
+            number
+        })
     }
 
     fn grow(&mut self) {
@@ -238,42 +256,64 @@ impl Names {
     }
 }
 
-/// Ranks of pairs: open addressing with linear probing, at most half full.
+/// Ranks of pairs: open addressing with linear probing, at most half full. A slot holds some bits of the pair's hash
+/// and 1 + its rank, 0 for none: half the memory of the pair itself, and the rule is looked at only when the bits agree.
 #[derive(Debug)]
 struct RankTable {
-    slots: Vec<(u64, u32)>, // pair, rank
+    slots: Vec<(u32, u32)>,
     bits: u32,
 }
 
 impl RankTable {
-    const EMPTY: u64 = u64::MAX;
-
     fn new(rules: &[Rule]) -> RankTable {
         let bits = hash::bits_for(rules.len() * 2 + 2);
-        let mut table = RankTable { slots: vec![(RankTable::EMPTY, NONE); 1 << bits], bits };
+        let mut table = RankTable { slots: vec![(0, 0); 1 << bits], bits };
         for (rank, rule) in (0..).zip(rules) {
-            let pair = key(rule.left, rule.right);
-            let at = table.find(pair);
-            if table.slots[at].0 == RankTable::EMPTY {
-                table.slots[at] = (pair, rank); // else it has a lower one
+            let (at, found) = table.find(rules, rule.left, rule.right);
+            if found == NONE {
+                table.slots[at].1 = rank + 1; // else the pair has a lower one
             }
         }
         table
     }
 
+    /// The rank of a pair or `NONE`, and the slot where that shows.
     #[inline]
-    fn find(&self, pair: u64) -> usize {
-        let mut at = hash::slot(hash::number(hash::seed(), pair), self.bits);
-        while self.slots[at].0 != pair && self.slots[at].0 != RankTable::EMPTY {
+    #[allow(clippy::cast_possible_truncation, reason = "the low bits of the hash are wanted")]
+    fn find(&mut self, rules: &[Rule], left: u32, right: u32) -> (usize, u32) {
+        let hash = hash::number(hash::seed(), key(left, right));
+        let at = self.probe(rules, left, right, hash);
+        let slot = &mut self.slots[at];
+        if slot.1 == 0 {
+            slot.0 = hash as u32;
+        }
+        (at, slot.1.wrapping_sub(1))
+    }
+
+    #[inline]
+    #[allow(clippy::cast_possible_truncation, reason = "the low bits of the hash are wanted")]
+    fn probe(&self, rules: &[Rule], left: u32, right: u32, hash: u64) -> usize {
+        let mut at = hash::slot(hash, self.bits);
+        loop {
+            let (tag, rank) = self.slots[at];
+            if rank == 0 {
+                return at;
+            }
+            if tag == hash as u32 {
+                let rule = &rules[rank as usize - 1];
+                if (rule.left, rule.right) == (left, right) {
+                    return at;
+                }
+            }
             at = (at + 1) & (self.slots.len() - 1);
         }
-        at
     }
 
     /// The rank of a pair, or `NONE`.
     #[inline]
-    fn get(&self, left: u32, right: u32) -> u32 {
-        self.slots[self.find(key(left, right))].1
+    fn get(&self, rules: &[Rule], left: u32, right: u32) -> u32 {
+        let hash = hash::number(hash::seed(), key(left, right));
+        self.slots[self.probe(rules, left, right, hash)].1.wrapping_sub(1)
     }
 }
 

@@ -471,10 +471,9 @@ impl PyTokenizer {
         PyList::new(py, pairs.collect::<PyResult<Vec<_>>>()?)
     }
 
-    fn has_symbol(&self, token: &Bound<'_, PyString>) -> PyResult<bool> {
-        let token = bytes(token)?;
-        let known = self.tokenizer.encoder.symbols().iter().take(self.tokenizer.encoder.vocab_size());
-        Ok(known.into_iter().any(|symbol| symbol == &*token))
+    fn token_to_id(&self, token: &Bound<'_, PyString>) -> PyResult<Option<u32>> {
+        let known = crate::sequence::position(self.tokenizer.encoder.vocab_size());
+        Ok(self.tokenizer.encoder.symbol(&bytes(token)?).filter(|&symbol| symbol < known))
     }
 
     fn tokenize<'py>(&self, py: Python<'py>, text: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyList>> {
@@ -486,7 +485,7 @@ impl PyTokenizer {
 
     fn encode(&self, py: Python<'_>, text: &Bound<'_, PyString>) -> PyResult<Vec<u32>> {
         let mut ids = self.symbols(py, text)?;
-        if self.tokenizer.ids(&mut ids) { Ok(ids) } else { Err(self.unknown(py, &bytes(text)?)) }
+        if self.tokenizer.ids(&mut ids, 0) { Ok(ids) } else { Err(self.unknown(py, &bytes(text)?)) }
     }
 
     fn count(&self, py: Python<'_>, text: &Bound<'_, PyString>) -> PyResult<usize> {
@@ -538,8 +537,10 @@ impl PyTokenizer {
         let bytes = strings.iter().map(bytes).collect::<PyResult<Vec<_>>>()?;
         let texts: Vec<&[u8]> = bytes.iter().map(|text| &**text).collect();
         let mut counts = Vec::with_capacity(texts.len());
-        let count = |symbols: &mut Vec<u32>, made: &mut Vec<usize>| {
-            made.push(self.tokenizer.count(symbols));
+        let count = |text: &[u8], session: &mut Session, counts: &mut Vec<usize>| {
+            let mut symbols = Vec::new();
+            self.tokenizer.symbols(text, session, &mut symbols);
+            counts.push(self.tokenizer.count(&symbols));
             true
         };
         let refused = self.batch(py, &texts, threads, &count, |made| counts.extend(made))?;
@@ -548,8 +549,8 @@ impl PyTokenizer {
     }
 }
 
-/// What becomes of the symbols of one text, and where the results of one thread go; false refuses the text.
-type Finish<'a, R> = dyn Fn(&mut Vec<u32>, &mut R) -> bool + Sync + 'a;
+/// What becomes of one text, and where the results of one thread go; false refuses the text.
+type Work<'a, R> = dyn Fn(&[u8], &mut Session, &mut R) -> bool + Sync + 'a;
 
 impl PyTokenizer {
     fn token<'py>(&self, py: Python<'py>, symbol: u32) -> PyResult<Bound<'py, PyString>> {
@@ -598,13 +599,14 @@ impl PyTokenizer {
     ) -> PyResult<(Bound<'py, PyByteArray>, Bound<'py, PyByteArray>)> {
         let mut offsets = vec![0_i64];
         let mut ids: Vec<u32> = Vec::new();
-        let finish = |symbols: &mut Vec<u32>, (ids, lengths): &mut (Vec<u32>, Vec<usize>)| {
-            let all_known = self.tokenizer.ids(symbols);
-            ids.extend(&*symbols);
-            lengths.push(symbols.len());
+        let encode = |text: &[u8], session: &mut Session, (ids, lengths): &mut (Vec<u32>, Vec<usize>)| {
+            let start = ids.len();
+            self.tokenizer.symbols(text, session, ids);
+            let all_known = self.tokenizer.ids(ids, start);
+            lengths.push(ids.len() - start);
             all_known
         };
-        let refused = self.batch(py, texts, threads, &finish, |(part, lengths)| {
+        let refused = self.batch(py, texts, threads, &encode, |(part, lengths)| {
             ids.extend(part);
             let mut end = offsets.last().copied().unwrap_or(0);
             offsets.extend(lengths.into_iter().map(|length| {
@@ -626,14 +628,14 @@ impl PyTokenizer {
         Ok((ids, offsets))
     }
 
-    /// Encodes texts on several threads, some megabytes at a time. `finish` takes the symbols of each text, `each` gets
+    /// Encodes texts on several threads, some megabytes at a time. `one` works on a text, `each` gets
     /// the results of the threads in order. `Err` is the index of a text that is refused.
     fn batch<R: Default + Send>(
         &self,
         py: Python<'_>,
         texts: &[&[u8]],
         threads: usize,
-        finish: &Finish<'_, R>,
+        one: &Work<'_, R>,
         mut each: impl FnMut(R),
     ) -> PyResult<Result<(), usize>> {
         let mut done = 0;
@@ -649,11 +651,9 @@ impl PyTokenizer {
             }
             let work = |group: Range<usize>| {
                 self.with_session(|session| {
-                    let (mut result, mut symbols) = (R::default(), Vec::new());
+                    let mut result = R::default();
                     for index in group {
-                        symbols.clear();
-                        self.tokenizer.symbols(texts[index], session, &mut symbols);
-                        if !finish(&mut symbols, &mut result) {
+                        if !one(texts[index], session, &mut result) {
                             return Err(index);
                         }
                     }

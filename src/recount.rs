@@ -228,8 +228,8 @@ fn filter_bits(sequence: &Sequence, below: u64) -> u32 {
     sequence.for_each_run(0..sequence.slots().len(), |start, end, weight| {
         total += (end - start) as u128 * u128::from(weight);
     });
-    let wanted = total * u128::from(4 * KEPT) / u128::from(below);
-    let affordable = hash::bits_for(sequence.slots().len()).min(22);
+    let wanted = total * u128::from(2 * KEPT) / u128::from(below);
+    let affordable = hash::bits_for(sequence.slots().len()).min(20);
     (128 - wanted.leading_zeros()).clamp(16.min(affordable), affordable)
 }
 

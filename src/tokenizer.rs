@@ -58,8 +58,7 @@ impl Tokenizer {
         let mut batch = [Lookup::default(); BATCH];
         let mut n = 0;
         whitespace::for_each_word(text, |start, end| {
-            let lookup = session.cache.lookup(text, start, end);
-            batch[n] = lookup;
+            batch[n] = session.cache.lookup(text, start, end);
             n += 1;
             if n == BATCH {
                 n = 0;
@@ -71,9 +70,14 @@ impl Tokenizer {
 
     fn resolve(&self, text: &[u8], batch: &[Lookup], session: &mut Session, out: &mut Vec<u32>) {
         let Session { scratch, cache, word, run } = session;
+        // Touch all slots first, so that their cache misses overlap.
+        let touched =
+            batch.iter().filter_map(|lookup| cache.slots.get(lookup.slot)).map(|slots| slots[0].key[0]);
+        std::hint::black_box(touched.fold(0, |sum, key| sum ^ key));
         for lookup in batch {
-            if let Some(found) = cache.get(lookup) {
-                out.extend(found.iter().take_while(|&&symbol| symbol != END));
+            if let Some(run) = cache.get(lookup) {
+                let len = run.iter().filter(|&&symbol| symbol != END).count();
+                out.extend_from_slice(&run[..len]);
                 continue;
             }
             let bytes = &text[lookup.start..lookup.end];
@@ -91,20 +95,23 @@ impl Tokenizer {
         }
     }
 
-    /// Turns symbols into ids; says whether all have one. If not, `first_unknown` tells more.
-    pub fn ids(&self, symbols: &mut Vec<u32>) -> bool {
+    /// Turns the symbols from `start` on into ids; says whether all have one. If not, `first_unknown` tells more.
+    pub fn ids(&self, symbols: &mut Vec<u32>, start: usize) -> bool {
         let known = position(self.encoder.vocab_size());
-        let Some(first) = symbols.iter().position(|&symbol| symbol >= known) else { return true };
-        let rest = symbols.split_off(first);
+        if symbols[start..].iter().all(|&symbol| symbol < known) {
+            return true;
+        }
+        let rest = symbols.split_off(start);
+        let mut spelled = Vec::with_capacity(4);
         for symbol in rest {
             match self.unknown {
                 _ if symbol < known => symbols.push(symbol),
                 Unknown::Refuse => return false,
                 Unknown::Token(id) => symbols.push(id),
                 Unknown::Bytes(id) => {
-                    let mut bytes = Vec::new();
-                    chars::push(&mut bytes, self.code_point(symbol));
-                    symbols.extend(bytes.into_iter().map(|byte| id + u32::from(byte)));
+                    spelled.clear();
+                    chars::push(&mut spelled, self.code_point(symbol));
+                    symbols.extend(spelled.iter().map(|&byte| id + u32::from(byte)));
                 }
             }
         }
@@ -173,18 +180,26 @@ struct Lookup {
     slot: usize,
 }
 
-/// Words of up to 16 bytes that have at most four tokens, in slots that are overwritten when another word comes.
+/// Words of up to 16 bytes that have at most four tokens. A word may stand in either of two slots, which share a cache
+/// line. It comes into the second one, and goes on to the first when it is met again: words that occur once, most of
+/// all, push out only each other.
 #[derive(Debug)]
 struct Cache {
-    slots: Vec<([u64; 2], [u32; 4])>,
+    slots: Vec<[Slot; 2]>,
     bits: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    key: [u64; 2],
+    run: [u32; 4], // padded with `END`
 }
 
 impl Cache {
     fn new(bytes: usize) -> Cache {
-        let slots = bytes / size_of::<([u64; 2], [u32; 4])>();
-        let bits = slots.checked_ilog2().unwrap_or(0).min(32);
-        Cache { slots: vec![([0; 2], [0; 4]); if bits > 0 { 1 << bits } else { 0 }], bits }
+        let bits = (bytes / size_of::<[Slot; 2]>()).checked_ilog2().unwrap_or(0).min(32);
+        let empty = Slot { key: [0; 2], run: [0; 4] };
+        Cache { slots: vec![[empty; 2]; if bits > 0 { 1 << bits } else { 0 }], bits }
     }
 
     #[inline]
@@ -200,17 +215,25 @@ impl Cache {
     }
 
     #[inline]
-    fn get(&self, lookup: &Lookup) -> Option<&[u32; 4]> {
-        let (key, run) = self.slots.get(lookup.slot)?;
-        (*key == lookup.key && lookup.key[0] != 0).then_some(run)
+    fn get(&mut self, lookup: &Lookup) -> Option<&[u32; 4]> {
+        let slots = self.slots.get_mut(lookup.slot)?;
+        if lookup.key[0] == 0 {
+            return None;
+        }
+        if slots[0].key != lookup.key {
+            if slots[1].key != lookup.key {
+                return None;
+            }
+            slots.swap(0, 1);
+        }
+        Some(&slots[0].run)
     }
 
     fn put(&mut self, lookup: &Lookup, run: &[u32]) {
         if lookup.key[0] != 0 && run.len() <= 4 {
-            let slot = &mut self.slots[lookup.slot];
-            slot.0 = lookup.key;
-            slot.1 = [END; 4];
-            slot.1[..run.len()].copy_from_slice(run);
+            let slot = &mut self.slots[lookup.slot][1];
+            *slot = Slot { key: lookup.key, run: [END; 4] };
+            slot.run[..run.len()].copy_from_slice(run);
         }
     }
 }
@@ -276,7 +299,7 @@ mod tests {
             let mut out = Vec::new();
             tokenizer.symbols("ab\u{1f600} é".as_bytes(), &mut tokenizer.session(), &mut out);
             let count = tokenizer.count(&out);
-            tokenizer.ids(&mut out).then(|| {
+            tokenizer.ids(&mut out, 0).then(|| {
                 assert_eq!(out.len(), count);
                 out
             })

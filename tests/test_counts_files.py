@@ -106,7 +106,7 @@ def test_merging_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("memory_limit", [None, 0, 3_000_000, 10**30, -1])
-@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("threads", [1, 2])
 def test_files_are_counted_into_a_file(tmp_path: Path, memory_limit: int | None, threads: int) -> None:
     """Larger than the blocks, with words across their edges, and a last word that the file's end ends."""
     rng = random.Random(9)
@@ -249,11 +249,13 @@ def test_every_truncation_is_refused(tmp_path: Path) -> None:
 def test_every_flipped_bit_is_refused(tmp_path: Path) -> None:
     WordCounts({"a": 3, "ab": 300, "ab\0": MOST, "é": 7}).save(tmp_path / "counts")
     content = (tmp_path / "counts").read_bytes()
+    path = tmp_path / "flipped"
     for at in range(len(content)):
+        is_refused(path, content[:at] + bytes([content[at] ^ 1 << at % 8]) + content[at + 1 :])
         for bit in range(8):
-            flipped = bytearray(content)
-            flipped[at] ^= 1 << bit
-            is_refused(tmp_path / "flipped", bytes(flipped))
+            path.write_bytes(content[:at] + bytes([content[at] ^ 1 << bit]) + content[at + 1 :])
+            with pytest.raises(BPEError, match=r"flipped.* byte"):
+                WordCounts.load(path)
 
 
 def test_every_byte_too_many_or_missing_is_refused(tmp_path: Path) -> None:

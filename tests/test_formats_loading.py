@@ -78,6 +78,7 @@ def test_hostile_files_fail_fast(format: str, data: bytes, tmp_path: Path) -> No
     assert len(str(caught.value)) < 1000
 
 
+@pytest.mark.skipif(os.name != "posix", reason="no /dev/zero")
 def test_files_without_end() -> None:
     before, source.MAX_FILE = source.MAX_FILE, 1 << 24
     try:
@@ -95,6 +96,7 @@ def test_paths_that_are_no_files(tmp_path: Path) -> None:
             formats.load(path, "tokenizer.json")
 
 
+@pytest.mark.skipif(os.name != "posix", reason="no named pipes")
 def test_a_pipe(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)

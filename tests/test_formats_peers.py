@@ -124,6 +124,41 @@ def test_a_whole_text_takes_no_longer_than_its_lines() -> None:
     assert theirs(ours).encode(text).ids == ours.encode(text)
 
 
+def test_the_two_files_of_gpt2_there(tmp_path: Path) -> None:
+    ours = Tokenizer([["é", "b"], ["éb", "c"], ["😀", "b"]], unknown="<unk>")
+    formats.save(ours, tmp_path / "merges.txt")
+    files = (str(tmp_path / "vocab.json"), str(tmp_path / "merges.txt"))
+    their = tokenizers.Tokenizer(tokenizers.models.BPE.from_file(*files, unk_token="<unk>"))
+    for word in ("ébc", "x😀béb", "bcébé"):
+        assert their.encode(word).ids == ours.encode(word)
+
+
+def test_a_tokenizer_that_tokenizers_trained(tmp_path: Path) -> None:
+    rng = random.Random(3)
+    text = " ".join("".join(rng.choices("abcdé你😀", k=rng.randint(1, 9))) for _ in range(500))
+    their = tokenizers.Tokenizer(tokenizers.models.BPE())
+    their.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
+    trainer = tokenizers.trainers.BpeTrainer(vocab_size=200, show_progress=False)
+    their.train_from_iterator([text], trainer)
+    path = tmp_path / "theirs.json"
+    their.save(str(path))
+    with pytest.raises(BPEError, match="WhitespaceSplit does not split at"):
+        formats.load(path)
+    with pytest.warns(formats.LossyWarning) as caught:
+        ours = formats.load(path, lossy=True)
+    assert [str(warning.message).split(": ", 1)[1].split(" ")[0] for warning in caught] == [
+        "pre_tokenizer",
+        "decoder",
+        "unknown",
+    ]
+    assert ours.encode(text) == their.encode(text).ids
+    # The same, said as this package says it, is read without a loss.
+    for part in ("pre_tokenizer", "decoder"):
+        setattr(their, part, getattr(theirs(ours), part))
+    their.save(str(path))
+    assert formats.load(path, unknown="error") == ours
+
+
 # -------------------------------------------------------------------------------------- transformers
 
 

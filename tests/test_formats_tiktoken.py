@@ -70,6 +70,12 @@ def test_what_cannot_be_written(tokenizer: Tokenizer, message: str) -> None:
         spelled(tokenizer)
 
 
+def test_losses_leave_the_ids_as_they_are() -> None:
+    tokenizer = Tokenizer([["a", "b"], ["a", "b"], ["b", "é"]], unknown="<unk>", word_prefix="a")
+    data = spelled(tokenizer, lossy=True)
+    assert loaded(data).vocab == {"a": 0, "b": 1, "é": 2, "ab": 3, "bé": 4}
+
+
 def test_all_bytes_and_ascii_rules() -> None:
     """What a trainer on bytes gives for ASCII text: characters beyond are bytes to it."""
     data = ranks(*(bytes([byte]) for byte in range(256)), b"th", b"the")

@@ -169,7 +169,7 @@ def test_encoding(tmp_path: Path, call: str) -> None:
     prepare = NOISE + (
         "import numpy\n"
         "tokenizer = Tokenizer(train(noise[:100], 500), cache_bytes=0)\n"
-        "text = ' '.join(noise * 20)"
+        "text = ' '.join(noise * 10)"
     )
     interrupted(tmp_path, prepare, state="tokenizer.tokenize('0123456789abcdef')", work=f"tokenizer.{call}")
 

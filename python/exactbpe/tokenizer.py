@@ -73,7 +73,7 @@ class Tokenizer:
         *,
         unknown: str = "error",
         word_prefix: str = "",
-        cache_bytes: int = 1 << 22,
+        cache_bytes: int = 1 << 24,
     ) -> None:
         if not isinstance(unknown, str):
             raise not_a_str("unknown", unknown)
@@ -87,7 +87,7 @@ class Tokenizer:
         self._cache_bytes = cache_bytes
         kind: Literal["error", "bytes", "token"] = _KINDS.get(unknown, "token")
         self._core = _core.Tokenizer(rules, chars, kind, self._word_prefix, cache_bytes)
-        clash = [token for token in self._unknown_tokens if self._core.has_symbol(token)]
+        clash = [token for token in self._unknown_tokens if self._core.token_to_id(token) is not None]
         if clash:
             raise BPEError(f"the merges make {clash[0]!r}, which unknown={unknown!r} needs for itself")
 

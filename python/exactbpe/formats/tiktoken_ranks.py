@@ -35,12 +35,11 @@ def spell(tokenizer: Tokenizer, path: Path, losses: Losses) -> dict[Path, bytes]
         if character > "\u07ff":
             code = f"U+{ord(character):04X}"
             raise BPEError(f"{path}: {character!a} ({code}) has over two bytes, so its parts would need ids")
-    size = len(tokenizer.alphabet) + len(tokenizer.merges)
-    symbols = list(tokenizer.vocab)[:size]
+    symbols = tokenizer._core.vocabulary()
     ranks = {token.encode(): id for id, token in enumerate(symbols)}
     for byte in sorted(set("".join(tokenizer.alphabet).encode())):
         if byte >= 0x80:
-            ranks[bytes([byte])] = size + byte
+            ranks[bytes([byte])] = len(symbols) + byte
     text = "".join(f"{b64encode(token).decode()} {rank}\n" for token, rank in ranks.items())
     return {path: text.encode()}
 
