@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from exactbpe import _core
-from exactbpe.files import PathLike, not_utf8, replacing
+from exactbpe.files import PathLike, folder_beside, not_utf8, replacing
 from exactbpe.progress import ProgressCallback, Reporter
 from exactbpe.reference import BPEError, iterator, not_a_str, whole_number
 
@@ -227,14 +227,12 @@ def count_files(
         BPEError: a file is not valid UTF-8; the message names it and the byte.
     """
     limit = None if memory_limit is None else whole_number("memory_limit", memory_limit)
-    import tempfile  # as in files.py
-
     files = [Path(path) for path in iterator("paths", paths)]
     limit = None if memory_limit is None else whole_number("memory_limit", memory_limit)
     threads = cores(threads)
     reporter = Reporter(progress, "count", sum(file.stat().st_size for file in files) or None)
     done = 0
-    with replacing(output) as temporary, tempfile.TemporaryDirectory(dir=temporary.parent) as folder:
+    with replacing(output) as temporary, folder_beside(temporary) as folder:
         runs: list[Path] = []
         counter = _core.TextCounter(threads)
         for file in files:
@@ -244,13 +242,13 @@ def count_files(
                     reporter.report(done, counter.memory)
                     # Sorting, and a table that grows, take as much again.
                     if limit is not None and counter.memory > limit // 2:
-                        runs.append(Path(folder, str(len(runs))))
+                        runs.append(folder / str(len(runs)))
                         counter.take().save(runs[-1])
         reporter.report(done, counter.memory, last=True)
         if runs:
-            runs.append(Path(folder, str(len(runs))))
+            runs.append(folder / str(len(runs)))
             counter.take().save(runs[-1])
-            _merge(runs, temporary, Path(folder))
+            _merge(runs, temporary, folder)
         else:
             counter.take().save(temporary)
 
@@ -263,13 +261,11 @@ def merge_counts(paths: Iterable[PathLike], output: PathLike) -> None:
         BPEError: one is no file of counts, or damaged; the message names it and the byte.
         OverflowError: a sum passes 2**64 - 1.
     """
-    import tempfile  # as in files.py
-
     inputs = [Path(path) for path in iterator("paths", paths)]
     for path in inputs:
         _must_open(path)
-    with replacing(output) as temporary, tempfile.TemporaryDirectory(dir=temporary.parent) as folder:
-        _merge(inputs, temporary, Path(folder))
+    with replacing(output) as temporary, folder_beside(temporary) as folder:
+        _merge(inputs, temporary, folder)
 
 
 def _merge(paths: list[Path], output: Path, folder: Path) -> None:

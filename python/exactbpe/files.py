@@ -51,6 +51,15 @@ def _umask() -> int:
     return mask
 
 
+@contextlib.contextmanager
+def folder_beside(path: Path) -> Iterator[Path]:
+    """A temporary folder where a file is being written, or elsewhere if ``path`` is a pipe or a terminal."""
+    import tempfile  # as above
+
+    with tempfile.TemporaryDirectory(dir=path.parent if path.is_file() else None) as folder:
+        yield Path(folder)
+
+
 def read_lines(stream: BinaryIO, block: int) -> Iterator[bytes]:
     """Blocks of whole lines: each ends with a line feed (the last line gets one if it has none).
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import os
 import re
@@ -231,13 +232,7 @@ class Tokenizer:
         for token in tokens:
             byte = _BYTE.get(token)
             spelled += token.encode("utf-8", "surrogatepass") if byte is None else byte
-        text, at = "", 0
-        while True:
-            try:
-                return text + spelled[at:].decode("utf-8", "surrogatepass")
-            except UnicodeDecodeError as error:  # ids cut inside a character
-                text += spelled[at : at + error.start].decode("utf-8", "surrogatepass") + "\ufffd"
-                at += error.end
+        return spelled.decode("utf-8", "exactbpe.cut")
 
     # ------------------------------------------------------------------------------------ vocabulary
 
@@ -335,6 +330,19 @@ class Tokenizer:
         unknown, fingerprint = self._unknown, self.fingerprint[:12]
         return f"<Tokenizer: vocab_size={self.vocab_size}, unknown={unknown!r}, {fingerprint}>"
 
+
+_surrogate_pass = codecs.lookup_error("surrogatepass")
+
+
+def _replace_cut(error: UnicodeError) -> tuple[str | bytes, int]:
+    """A lone surrogate passes; bytes that make no character, where ids were cut inside one, become U+FFFD."""
+    try:
+        return _surrogate_pass(error)
+    except UnicodeDecodeError as still_wrong:
+        return "\ufffd", still_wrong.end
+
+
+codecs.register_error("exactbpe.cut", _replace_cut)
 
 _KINDS: dict[str, Literal["error", "bytes", "token"]] = {"error": "error", "bytes": "bytes"}
 

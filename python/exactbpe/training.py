@@ -121,12 +121,14 @@ def learn(
         LARGEST if memory_limit is None else clamped("memory_limit", memory_limit),
     )
     stopped_because = _run(learner, progress)
-    ties = learner.ties()
+    merges, ties = learner.merges(), learner.ties()
+    if initial_merges and len({left + right for left, right in merges}) < len(merges):
+        raise BPEError(
+            "initial_merges is not a list that training gives: one of its symbols would be made again"
+        )
     if before is not None:
         ties[: len(before.ties)] = before.ties[: len(ties)]
-    return Learned(
-        learner.merges(), learner.frequencies(), ties, learner.alphabet(), stopped_because, word_prefix
-    )
+    return Learned(merges, learner.frequencies(), ties, learner.alphabet(), stopped_because, word_prefix)
 
 
 def train(corpus: Iterable[str], vocab_size: int, min_frequency: int = 1) -> list[list[str]]:
@@ -186,7 +188,8 @@ def _run(
     learner: _core.Learner, progress: ProgressCallback | None = None
 ) -> Literal["vocab_size", "min_frequency", "no_pairs"]:
     """Let the core work, step by step, so that Python can listen for Ctrl-C between two steps."""
-    reporter = Reporter(progress, "learn", learner.max_merges) if progress else None
+    known = learner.max_merges if learner.max_merges < 1 << 62 else None
+    reporter = Reporter(progress, "learn", known) if progress else None
     while (stopped_because := learner.step(STEP_SECONDS)) is None:
         if reporter:
             reporter.report(learner.learned, learner.memory)
