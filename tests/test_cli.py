@@ -29,7 +29,7 @@ SECONDS = 60  # when something hangs
 TEXT = "low low lower lowest\nnewest newest newest widest\n"
 MERGES = exactbpe.train([TEXT], 20)
 
-needs_dev_full = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")  # noqa: PTH110
+needs_dev_full = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
 not_as_root = pytest.mark.skipif(os.geteuid() == 0, reason="root may read and write everything")
 
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
-from typing import BinaryIO
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, BinaryIO
 
 from exactbpe import _core
 from exactbpe.files import PathLike, folder_beside, not_utf8, replacing
 from exactbpe.progress import ProgressCallback, Reporter
 from exactbpe.reference import BPEError, iterator, not_a_str, whole_number
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 # Files that are read at the same time.
 OPEN_FILES = 32
@@ -64,7 +66,7 @@ class WordCounts:
             OSError: the file cannot be read.
             BPEError: it is not valid UTF-8; the message names the byte.
         """
-        with Path(path).open("rb") as file:
+        with open(path, "rb") as file:
             self.add_stream(file, path, threads=threads, progress=progress)
 
     def add_stream(
@@ -227,17 +229,17 @@ def count_files(
         BPEError: a file is not valid UTF-8; the message names it and the byte.
     """
     limit = None if memory_limit is None else whole_number("memory_limit", memory_limit)
-    files = [Path(path) for path in iterator("paths", paths)]
+    files = list(iterator("paths", paths))
     limit = None if memory_limit is None else whole_number("memory_limit", memory_limit)
     threads = cores(threads)
-    reporter = Reporter(progress, "count", sum(file.stat().st_size for file in files) or None)
+    reporter = Reporter(progress, "count", sum(os.stat(file).st_size for file in files) or None)
     done = 0
     with replacing(output) as temporary, folder_beside(temporary) as folder:
         runs: list[Path] = []
         counter = _core.TextCounter(threads)
         for file in files:
-            with file.open("rb") as stream:
-                for size in _count_blocks(counter, stream, file):
+            with open(file, "rb") as stream:
+                for size in _count_blocks(counter, stream, os.fspath(file)):
                     done += size
                     reporter.report(done, counter.memory)
                     # Sorting, and a table that grows, take as much again.
@@ -261,14 +263,14 @@ def merge_counts(paths: Iterable[PathLike], output: PathLike) -> None:
         BPEError: one is no file of counts, or damaged; the message names it and the byte.
         OverflowError: a sum passes 2**64 - 1.
     """
-    inputs = [Path(path) for path in iterator("paths", paths)]
+    inputs = list(iterator("paths", paths))
     for path in inputs:
         _must_open(path)
     with replacing(output) as temporary, folder_beside(temporary) as folder:
         _merge(inputs, temporary, folder)
 
 
-def _merge(paths: list[Path], output: Path, folder: Path) -> None:
+def _merge(paths: Sequence[PathLike], output: Path, folder: Path) -> None:
     """Add up files of counts; in several rounds where there are more than should be open at once."""
     round_number = 0
     while len(paths) > OPEN_FILES:
@@ -295,7 +297,7 @@ def cores(threads: int | None = None) -> int:
 
 def _must_open(path: PathLike) -> None:
     # The core's words for a file that cannot be read would be poorer than Python's own.
-    with Path(path).open("rb"):
+    with open(path, "rb"):
         pass
 
 

@@ -7,8 +7,11 @@ Python literal padded with spaces. The padding leaves room to write the true len
 from __future__ import annotations
 
 import sys
-from pathlib import Path
-from types import TracebackType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from types import TracebackType
 
 HEADER_BYTES = 128
 

@@ -21,9 +21,7 @@ Both leave ties, overlaps and whitespace open; here they are settled:
 
 from __future__ import annotations
 
-import json
 import operator
-import re
 from collections import Counter, defaultdict
 from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Set, Tuple
 
@@ -235,6 +233,9 @@ def answer(input_str: str, train: Any, encode: Any) -> str:
 
 def one_line(value: Any) -> str:
     """Spell ``value`` as JSON in one line; a lone surrogate, which no file can hold, is escaped."""
+    import json  # only requests need it, and it takes as long to import as all the rest
+    import re
+
     spelled = json.dumps(value, ensure_ascii=False)
     return re.sub("[\ud800-\udfff]", lambda match: f"\\u{ord(match[0]):04x}", spelled)
 
@@ -242,6 +243,8 @@ def one_line(value: Any) -> str:
 def _read_request(input_str: str) -> Dict[str, Any]:
     if not isinstance(input_str, str):
         raise not_a_str("input_str", input_str)
+    import json
+
     stripped = input_str.strip().strip("\ufeff").strip()
     try:
         request = json.loads(stripped, parse_int=_parse_int, parse_constant=_refuse_constant)
