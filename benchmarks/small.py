@@ -139,7 +139,7 @@ def _spaced(text: str) -> str:
 def _import_time(options: Options) -> float:
     """Seconds that `import exactbpe` adds to starting Python: the two take turns, the median difference."""
     seconds = []
-    # An installed package has its bytecode beside it; without this a setting could have it compiled every time.
+    # An installed package has its bytecode beside it; this setting would have it compiled every time.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     for _ in range(4 * options.runs + 1):
         both = []

@@ -160,7 +160,8 @@ impl Learner {
                         self.queue.clear();
                         self.listed = 0;
                         let (below, least, room) = (self.threshold, self.min_frequency, self.room());
-                        let recount = Recount::new(&self.sequence, below, least, self.threads, room);
+                        let left = self.max_merges - self.merges.len();
+                        let recount = Recount::new(&self.sequence, below, least, left, self.threads, room);
                         self.state = State::Recount(Box::new(recount));
                     }
                 }

@@ -9,6 +9,7 @@ use crate::error::Error;
 use crate::hash;
 use crate::pairs::{Tracked, key};
 use crate::sequence::{SEPARATOR, Sequence, position};
+use std::cmp::Reverse;
 use std::ops::Range;
 
 const BATCH: usize = 64;
@@ -31,6 +32,7 @@ pub struct Recount {
     below: u64,
     min_frequency: u64,
     threshold: u64,
+    merges: usize,
     room: usize,
 }
 
@@ -67,8 +69,15 @@ struct Worker {
 
 impl Recount {
     /// Prepares a recount; every pair is known to occur less than `below` times. It and what it finds shall take no
-    /// more than `room` bytes.
-    pub fn new(sequence: &Sequence, below: u64, min_frequency: u64, threads: usize, room: usize) -> Recount {
+    /// more than `room` bytes; about `merges` merges will be made of it.
+    pub fn new(
+        sequence: &Sequence,
+        below: u64,
+        min_frequency: u64,
+        merges: usize,
+        threads: usize,
+        room: usize,
+    ) -> Recount {
         let small = sequence.slots().len() < SMALL;
         let mut recount = Recount {
             pass: if small { Pass::Count } else { Pass::Filter },
@@ -80,6 +89,7 @@ impl Recount {
             below,
             min_frequency,
             threshold: min_frequency,
+            merges,
             room,
         };
         let threads = if small { 1 } else { threads };
@@ -154,11 +164,21 @@ impl Recount {
             self.below = self.threshold;
             self.lower_threshold();
         } else {
+            self.leave_out_what_is_never_merged();
             self.filter = Filter::default();
             self.kept = Kept::new(std::mem::take(&mut self.found), self.threshold, self.room / 2);
             self.pass = Pass::Positions;
         }
         Ok(())
+    }
+
+    /// When n merges are left, pairs that occur far less often than the n-th will hardly be merged. (If one is in the end,
+    /// there is another recount.)
+    fn leave_out_what_is_never_merged(&mut self) {
+        if self.merges < self.found.len() {
+            let (_, nth, _) = self.found.select_nth_unstable_by_key(self.merges, |slot| Reverse(slot.count));
+            self.threshold = self.threshold.max(nth.count / 2);
+        }
     }
 
     /// Leaves out the least frequent of the pairs found where they would take too much memory.
@@ -167,7 +187,7 @@ impl Recount {
         if self.found.iter().map(Slot::memory).fold(0, usize::saturating_add) <= room {
             return;
         }
-        self.found.sort_unstable_by_key(|slot| std::cmp::Reverse(slot.count));
+        self.found.sort_unstable_by_key(|slot| Reverse(slot.count));
         let highest = self.found.first().map_or(0, |slot| slot.count);
         let mut memory = 0_usize;
         for slot in &self.found {

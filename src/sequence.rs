@@ -31,7 +31,8 @@ struct Run {
 pub struct Sequence {
     slots: Vec<u32>,
     runs: Vec<Run>,
-    lengths: Vec<u32>, // by symbol: how many slots it takes
+    run_ends: Vec<u32>, // as in `runs`; alone they stay in the nearest cache
+    lengths: Vec<u32>,  // by symbol: how many slots it takes
     compacted: Option<Compaction>,
 }
 
@@ -184,7 +185,8 @@ impl Sequence {
             *start = at + 1;
             Ok(())
         })?;
-        Ok(Sequence { slots, runs, lengths: vec![1; symbols.len()], compacted: None })
+        let run_ends = runs.iter().map(|run| run.end).collect();
+        Ok(Sequence { slots, runs, run_ends, lengths: vec![1; symbols.len()], compacted: None })
     }
 
     /// The slots. After `compact` each is a symbol or a separator.
@@ -245,6 +247,7 @@ impl Sequence {
         slots.truncate(written);
         slots.shrink_to_fit();
         self.runs = std::mem::take(&mut state.runs);
+        self.run_ends = self.runs.iter().map(|run| run.end).collect();
         self.lengths.fill(1);
         self.compacted = None;
         true
@@ -318,15 +321,15 @@ impl Sequence {
     fn find_run(&self, from: usize, at: u32) -> usize {
         let mut step = 1;
         let mut low = from;
-        while let Some(run) = self.runs.get(low + step - 1) {
-            if at < run.end {
+        while let Some(&end) = self.run_ends.get(low + step - 1) {
+            if at < end {
                 break;
             }
             low += step;
             step *= 2;
         }
-        let high = (low + step).min(self.runs.len());
-        low + self.runs[low..high].partition_point(|run| run.end <= at)
+        let high = (low + step).min(self.run_ends.len());
+        low + self.run_ends[low..high].partition_point(|&end| end <= at)
     }
 
     /// The positions of a pair at or after `from`, at most about `most` of them, and where to go on from.
