@@ -12,7 +12,7 @@ from exactbpe.reference import BPEError
 if TYPE_CHECKING:
     from pathlib import Path
 
-# `tempfile` and `pathlib` are imported where they are needed: they take as long as all the rest of the package.
+# `tempfile` and `pathlib` are imported where they are needed: they take as long as all the rest together.
 
 PathLike = str | os.PathLike[str]
 
