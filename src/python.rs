@@ -417,7 +417,7 @@ impl PyLearner {
 #[pyclass(frozen, name = "Tokenizer", module = "exactbpe._core")]
 struct PyTokenizer {
     tokenizer: Tokenizer,
-    strings: Vec<PyOnceLock<Py<PyString>>>, // by symbol: one shared `str` each, made when first needed
+    strings: PyOnceLock<Vec<Py<PyString>>>, // by symbol: one shared `str` each, made when first needed
     sessions: Mutex<Vec<Session>>,          // those that no call uses at the moment
 }
 
@@ -439,7 +439,6 @@ impl PyTokenizer {
             .collect::<PyResult<Vec<_>>>()?;
         let rules: Vec<(&[u8], &[u8])> = rules.iter().map(|(left, right)| (&**left, &**right)).collect();
         let encoder = py.detach(|| Encoder::new(&rules, alphabet.as_deref()));
-        let strings = std::iter::repeat_with(PyOnceLock::new).take(encoder.symbols().len()).collect();
         let next_id = crate::sequence::position(encoder.vocab_size());
         let unknown = match unknown {
             "error" => Unknown::Refuse,
@@ -448,7 +447,7 @@ impl PyTokenizer {
         };
         let prefix = bytes(word_prefix)?.into_owned();
         let tokenizer = Tokenizer { encoder, unknown, prefix, cache_bytes };
-        Ok(PyTokenizer { tokenizer, strings, sessions: Mutex::default() })
+        Ok(PyTokenizer { tokenizer, strings: PyOnceLock::new(), sessions: Mutex::default() })
     }
 
     /// The strings of the alphabet and of all that rules make, by id.
@@ -478,9 +477,12 @@ impl PyTokenizer {
 
     fn tokenize<'py>(&self, py: Python<'py>, text: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyList>> {
         let symbols = self.symbols(py, text)?;
-        let tokens =
-            symbols.into_iter().map(|symbol| self.token(py, symbol)).collect::<PyResult<Vec<_>>>()?;
-        PyList::new(py, tokens)
+        if symbols.iter().all(|&symbol| symbol & UNKNOWN == 0) {
+            let strings = self.strings(py)?;
+            return PyList::new(py, symbols.into_iter().map(|symbol| strings[symbol as usize].bind(py)));
+        }
+        let tokens = symbols.into_iter().map(|symbol| self.token(py, symbol));
+        PyList::new(py, tokens.collect::<PyResult<Vec<_>>>()?)
     }
 
     fn encode(&self, py: Python<'_>, text: &Bound<'_, PyString>) -> PyResult<Vec<u32>> {
@@ -557,8 +559,13 @@ impl PyTokenizer {
         if symbol & UNKNOWN != 0 {
             return char_string(py, symbol & !UNKNOWN);
         }
-        let make = || string(py, self.tokenizer.encoder.symbols().get(symbol)).map(Bound::unbind);
-        Ok(self.strings[symbol as usize].get_or_try_init(py, make)?.bind(py).clone())
+        Ok(self.strings(py)?[symbol as usize].bind(py).clone())
+    }
+
+    fn strings(&self, py: Python<'_>) -> PyResult<&[Py<PyString>]> {
+        let symbols = self.tokenizer.encoder.symbols();
+        let make = || symbols.iter().map(|symbol| string(py, symbol).map(Bound::unbind)).collect();
+        self.strings.get_or_try_init(py, make).map(|strings| &strings[..])
     }
 
     /// Works with a session that no other call uses. Nobody waits: where the lock is taken, a new one is made.
