@@ -371,7 +371,8 @@ REFUSED = [
     ("encode -m nosuch", "'--merges': File 'nosuch' does not exist."),
     ("encode -m -", "'--merges': File '-' does not exist."),
     ("encode -m merges.json text.txt nosuch", "File 'nosuch' does not exist."),
-    ("encode -m latin1", "latin1 is not valid UTF-8 at byte 6"),
+    ("encode -m latin1.json", "latin1.json is not valid UTF-8 at byte 6"),
+    ("encode -m latin1", "latin1: neither name nor content tells the format"),
     ("count -o new", "Missing argument 'FILE...'. Try 'exactbpe count --help'."),
     ("count text.txt -o text.txt", "it is also an input"),
     ("count latin1 -o new", "latin1 is not valid UTF-8 at byte 6"),
@@ -383,6 +384,7 @@ REFUSED = [
 
 def test_wrong_use_and_bad_input(here: Path) -> None:
     (here / "latin1").write_bytes("low\nna\xefve\n".encode("latin-1"))
+    (here / "latin1.json").write_bytes("low\nna\xefve\n".encode("latin-1"))
     WordCounts({"a": 1}).save("a.counts")
     before = {path.name: path.read_bytes() for path in here.iterdir()}
     for (arguments, said), result in zip(
@@ -595,7 +597,7 @@ def test_head_ends_encode_quietly(here: Path) -> None:
 def test_closed_standard_streams(here: Path, closed: int, said: str) -> None:
     command = f"exec '{sys.executable}' -m exactbpe encode -m merges.json {closed}>&-"
     done = subprocess.run(["/bin/sh", "-c", command], capture_output=True, timeout=SECONDS, check=False)
-    assert said in refusal(Result(done.status, done.stdout, done.stderr))
+    assert said in refusal(Result(done.returncode, done.stdout, done.stderr))
 
 
 def start(*arguments: str, **options: int) -> subprocess.Popen[bytes]:
