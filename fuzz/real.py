@@ -1,6 +1,6 @@
 """Learning from real text, against the slow learner: 500 merges on 1 MB of each language.
 
-The texts are those of ``../shared/corpora`` beside the project, or ``/tmp/corpora``; where there are none,
+The texts are those of ``../shared/corpora`` beside the project; where there are none,
 text of several scripts is made up.
 """
 
@@ -19,13 +19,13 @@ from exactbpe import WordCounts, learn
 from fuzz import slow
 from fuzz.kinds import must
 
-FOLDERS = [Path("/tmp/corpora"), Path(__file__).parents[2] / "shared" / "corpora"]
+FOLDER = Path(__file__).parents[2] / "shared" / "corpora"
 MEGABYTE = 1_000_000
 
 
 def corpora(size: int | None) -> Iterator[tuple[str, str]]:
     """The name and about `size` bytes from the start of each text, or all of it."""
-    found = {path.name.split(".")[0]: path for folder in FOLDERS for path in folder.glob("*.txt*")}
+    found = {path.name.split(".")[0]: path for path in FOLDER.glob("*.txt*")}
     if not found:
         yield from made_up(size or 5 * MEGABYTE)
     for name, path in sorted(found.items()):
