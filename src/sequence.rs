@@ -80,6 +80,22 @@ impl<V: Copy + Default> ByCount<V> {
     }
 }
 
+/// Calls `f` with all words that have a character, and `go_on` now and then.
+fn for_each_word(
+    counts: &WordCounts,
+    go_on: &mut dyn FnMut() -> Result<(), Error>,
+    mut f: impl FnMut(&[u8], u64) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let mut words = 0;
+    counts.for_each(|word, count| {
+        words += 1;
+        if words % GO_ON == 0 {
+            go_on()?;
+        }
+        if word.is_empty() { Ok(()) } else { f(word, count) }
+    })
+}
+
 impl Survey {
     /// Looks at all words, each with `prefix` before it; calls `go_on` now and then.
     pub fn new(
@@ -90,15 +106,7 @@ impl Survey {
         let (alphabet, slots_by_count) = (CharMap::default(), ByCount::default());
         let mut survey = Survey { alphabet, prefix: prefix.to_vec(), slots: 1, slots_by_count };
         let mut ascii = [false; 128];
-        let mut words = 0;
-        counts.for_each(|word, count| {
-            words += 1;
-            if words % GO_ON == 0 {
-                go_on()?;
-            }
-            if word.is_empty() {
-                return Ok(());
-            }
+        for_each_word(counts, go_on, |word, count| {
             let mut slots = 1;
             for part in [prefix, word] {
                 for code_point in chars::code_points(part) {
@@ -166,15 +174,7 @@ impl Sequence {
         }
         let mut slots = vec![SEPARATOR; end];
         let prefix: Vec<u32> = chars::code_points(&survey.prefix).map(|c| survey.alphabet.get(c)).collect();
-        let mut words = 0;
-        counts.for_each(|word, count| {
-            words += 1;
-            if words % GO_ON == 0 {
-                go_on()?;
-            }
-            if word.is_empty() {
-                return Ok(());
-            }
+        for_each_word(counts, go_on, |word, count| {
             let start = starts.get_mut(count);
             slots[*start..][..prefix.len()].copy_from_slice(&prefix);
             let mut at = *start + prefix.len();
