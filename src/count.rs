@@ -5,7 +5,8 @@
 //! their slots, so that the misses overlap, and a second one counts.
 
 use crate::error::Error;
-use crate::{hash, whitespace};
+use crate::{hash, parallel, whitespace};
+use std::ops::Range;
 
 const BATCH: usize = 64;
 
@@ -49,17 +50,8 @@ impl WordCounts {
     /// Counts all words of `text` on several threads, into one table each.
     pub fn add_text_parallel(tables: &mut [WordCounts], text: &[u8]) -> Result<(), Error> {
         let pieces = whitespace::cut(text, tables.len());
-        std::thread::scope(|scope| {
-            let mut work: Vec<_> = tables.iter_mut().zip(pieces).collect();
-            let own = work.pop();
-            let others: Vec<_> =
-                work.into_iter().map(|(table, piece)| scope.spawn(move || table.add_text(piece))).collect();
-            let result = own.map_or(Ok(()), |(table, piece)| table.add_text(piece));
-            others.into_iter().fold(result, |result, other| match other.join() {
-                Ok(counted) => result.and(counted),
-                Err(panic) => std::panic::resume_unwind(panic),
-            })
-        })
+        let mut work: Vec<_> = tables.iter_mut().zip(pieces).collect();
+        parallel::run(&mut work, |(table, piece)| table.add_text(piece)).into_iter().collect()
     }
 
     /// Counts one word, taken as it is, `count` times; the empty word counts as any other.
@@ -157,13 +149,25 @@ impl WordCounts {
         short.chain(long.map(|slot| (Word::Long(self.word_at(slot.start)), slot.count)))
     }
 
-    /// Calls `f` with all words and their counts. Faster than `iter` for large tables: the words of a batch of slots are
-    /// touched before the first one is needed.
-    pub fn for_each(&self, mut f: impl FnMut(&[u8], u64) -> Result<(), Error>) -> Result<(), Error> {
-        for slot in self.short.slots.iter().filter(|slot| slot.0 > 0) {
+    /// Cuts the words into parts of about equal size.
+    pub fn parts(&self, parts: usize) -> Vec<Part> {
+        let cut = |slots: usize, i: usize| slots * i / parts..slots * (i + 1) / parts;
+        let part = |i| Part { short: cut(self.short.slots.len(), i), long: cut(self.long.slots.len(), i) };
+        (0..parts).map(part).collect()
+    }
+
+    /// Calls `f` with the words of a part and their counts, and takes them off it; stops after about `most` slots.
+    /// Faster than `iter`: the words of a batch of slots are touched before the first one is needed.
+    pub fn take_words(
+        &self,
+        part: &mut Part,
+        most: usize,
+        mut f: impl FnMut(&[u8], u64) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        for slot in self.short.slots[take(&mut part.short, most)].iter().filter(|slot| slot.0 > 0) {
             f(&Word::short(slot.0), slot.1)?;
         }
-        for batch in self.long.slots.chunks(BATCH) {
+        for batch in self.long.slots[take(&mut part.long, most)].chunks(BATCH) {
             let words = batch.iter().filter(|slot| slot.hash > 0);
             let touched =
                 words.clone().filter_map(|slot| self.arena.get(slot.start)).fold(0, |sum, &b| sum ^ b);
@@ -258,6 +262,26 @@ impl PartialEq for WordCounts {
     fn eq(&self, other: &WordCounts) -> bool {
         self.len() == other.len() && self.iter().all(|(word, count)| other.get(&word) == count)
     }
+}
+
+/// A part of the words of a table, by the slots they stand in.
+#[derive(Clone, Debug)]
+pub struct Part {
+    short: Range<usize>,
+    long: Range<usize>,
+}
+
+impl Part {
+    /// Whether no slots are left.
+    pub fn is_empty(&self) -> bool {
+        self.short.is_empty() && self.long.is_empty()
+    }
+}
+
+/// Takes the first `most` numbers off a range.
+fn take(range: &mut Range<usize>, most: usize) -> Range<usize> {
+    let end = range.end.min(range.start.saturating_add(most));
+    std::mem::replace(&mut range.start, end)..end
 }
 
 /// The bytes of a word; a short one is unpacked from its slot.

@@ -8,9 +8,11 @@
 use crate::chars;
 use crate::count::WordCounts;
 use crate::error::Error;
+use crate::layout::Survey;
+use crate::neighbours::{Cell, Neighbours, Seen};
 use crate::pairs::{Pairs, Queue, Tracked, key, parts};
 use crate::recount::Recount;
-use crate::sequence::{SEPARATOR, Sequence, Survey, position};
+use crate::sequence::{SEPARATOR, Sequence, position};
 use crate::symbols::Symbols;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -20,6 +22,9 @@ const LEAST_ROOM: u64 = 1 << 18;
 
 /// How many slots are looked at between two looks at the clock.
 const SLOTS_A_STEP: usize = 1 << 22;
+
+/// A pair at fewer positions is replaced on one thread: starting another takes longer.
+const MANY: usize = 1 << 13;
 
 /// One merge, with what a user wants to know of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,8 +80,8 @@ pub struct Learner {
     given: Vec<u64>, // keys of the merges to repeat before learning, the next one last
     pairs: Pairs,
     queue: Queue,
-    threshold: u64, // every pair that occurs as often is tracked
-    neighbours: Neighbours,
+    threshold: u64,              // every pair that occurs as often is tracked
+    neighbours: Vec<Neighbours>, // one for each thread; the first one holds them all in the end
     memory_limit: u64,
     listed: usize, // bytes that lists of positions take
 }
@@ -100,7 +105,7 @@ impl Learner {
         threads: usize,
         go_on: &mut dyn FnMut() -> Result<(), Error>,
     ) -> Result<Learner, Error> {
-        let mut survey = Survey::new(counts, &goal.prefix, go_on)?;
+        let mut survey = Survey::new(counts, &goal.prefix, threads, go_on)?;
         for code_point in
             initial.iter().flat_map(|(left, right)| [left, right]).flat_map(|part| chars::code_points(part))
         {
@@ -126,8 +131,8 @@ impl Learner {
             return Err(Error::Memory { needed, limit: goal.memory_limit });
         }
         Ok(Learner {
-            sequence: Sequence::new(counts, &survey, &symbols, go_on)?,
-            neighbours: Neighbours::new(symbols.len()),
+            sequence: survey.sequence(counts, &symbols, go_on)?,
+            neighbours: (0..threads.max(1)).map(|_| Neighbours::default()).collect(),
             symbols,
             alphabet,
             merges: Vec::new(),
@@ -155,7 +160,7 @@ impl Learner {
                 _ if self.merges.len() >= self.max_merges => self.stop(Stopped::VocabSize),
                 State::Compact if self.is_hopeless => self.stop_without_pair(),
                 State::Compact => {
-                    if self.sequence.compact(SLOTS_A_STEP) {
+                    if self.sequence.compact(SLOTS_A_STEP, self.threads) {
                         self.pairs.clear();
                         self.queue.clear();
                         self.listed = 0;
@@ -220,7 +225,9 @@ impl Learner {
 
     /// Bytes that recounts and pairs may take.
     fn room(&self) -> usize {
-        let fixed = self.sequence.memory() + self.symbols.memory() + self.neighbours.memory();
+        let fixed = self.sequence.memory()
+            + self.symbols.memory()
+            + self.neighbours.iter().map(Neighbours::memory).sum::<usize>();
         usize::try_from(self.memory_limit).unwrap_or(usize::MAX).saturating_sub(fixed)
     }
 
@@ -299,23 +306,25 @@ impl Learner {
         self.merges.push(Merge { left, right, frequency: pair.count, ties });
         self.symbols.push_joined(left, right);
         self.sequence.add_joined(left, right);
-        let neighbours = &mut self.neighbours;
-        neighbours.start(pair.positions.is_some());
-        let pair_and_joined = (left, right, joined);
+        let threads =
+            if pair.positions.as_ref().is_some_and(|list| list.len() < MANY) { 1 } else { self.threads };
+        let neighbours = &mut self.neighbours[..threads];
+        neighbours.iter_mut().for_each(|part| part.start(self.symbols.len(), pair.positions.is_some()));
+        let add =
+            |part: &mut Neighbours, at, before, after, weight| part.add(joined, at, before, after, weight);
         if let Some(positions) = pair.positions {
             self.listed = self.listed.saturating_sub(positions.capacity() * 4);
-            self.sequence.replace(positions, pair_and_joined, |at, before, after, weight| {
-                neighbours.add(joined, at, before, after, weight);
-            });
+            self.sequence.replace(&positions, (left, right, joined), neighbours, add);
         } else {
             let mut from = 0;
             while from < self.sequence.slots().len() {
                 let (positions, next) = self.sequence.find((left, right), from, 1 << 16);
-                self.sequence.replace(positions, pair_and_joined, |at, before, after, weight| {
-                    neighbours.add(joined, at, before, after, weight);
-                });
+                self.sequence.replace(&positions, (left, right, joined), neighbours, add);
                 from = next;
             }
+        }
+        if let [first, others @ ..] = neighbours {
+            others.iter().for_each(|part| first.append(part));
         }
         self.keep_the_limit();
 
@@ -326,13 +335,14 @@ impl Learner {
                 pair.count -= weight;
             }
         };
-        for &before in &self.neighbours.before.touched {
-            let weight = self.neighbours.before.cells[before as usize].weight;
-            lower(&mut self.pairs, &mut self.queue, key(before, left), weight);
+        let Neighbours { before, after, .. } = &self.neighbours[0];
+        for &symbol in &before.touched {
+            let weight = before.cells[symbol as usize].weight;
+            lower(&mut self.pairs, &mut self.queue, key(symbol, left), weight);
         }
-        for &after in &self.neighbours.after.touched {
-            let weight = self.neighbours.after.cells[after as usize].weight;
-            lower(&mut self.pairs, &mut self.queue, key(right, after), weight);
+        for &symbol in &after.touched {
+            let weight = after.cells[symbol as usize].weight;
+            lower(&mut self.pairs, &mut self.queue, key(right, symbol), weight);
         }
         self.track_new(left, joined);
     }
@@ -350,7 +360,9 @@ impl Learner {
     /// Tracks the pairs with the new symbol that reach the threshold.
     fn track_new(&mut self, left: u32, joined: u32) {
         let room = self.room() / 4;
-        let Neighbours { before, after, adjacent, seen, record } = &mut self.neighbours;
+        let neighbours = &mut self.neighbours[0];
+        let record = neighbours.are_recorded();
+        let Neighbours { before, after, adjacent, seen, .. } = neighbours;
         // Where two occurrences were adjacent, the right neighbour of the first was the left part of the second.
         if adjacent.weight > 0 {
             let cell = &mut after.cells[left as usize];
@@ -361,7 +373,7 @@ impl Learner {
             (&mut self.pairs, &mut self.queue, &self.symbols, self.threshold);
         let repeating = !self.given.is_empty();
         // Bytes that new lists may take.
-        let mut free = if *record { room.saturating_sub(self.listed) } else { 0 };
+        let mut free = if record { room.saturating_sub(self.listed) } else { 0 };
         let (mut any, mut listed) = (false, 0);
         let mut track = |key, cell: &mut Cell| {
             if cell.weight >= threshold || repeating && cell.weight > 0 && pairs.number(key).is_some() {
@@ -423,102 +435,6 @@ fn keys_of(initial: &[(Vec<u8>, Vec<u8>)], symbols: &Symbols) -> Result<Vec<u64>
         }
     }
     Ok(keys)
-}
-
-/// What stood around the occurrences of the pair that is being merged.
-#[derive(Debug, Default)]
-struct Neighbours {
-    before: Side,
-    after: Side,
-    adjacent: Cell, // occurrences directly after another
-    seen: Vec<Seen>,
-    record: bool, // whether to note what was seen; where memory is short it is not
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Seen {
-    at: u32,
-    before: u32,
-    after: u32,
-}
-
-/// Sums by neighbour: an array indexed by symbol, so that only distinct neighbours cost a look at a table of pairs.
-#[derive(Debug, Default)]
-struct Side {
-    cells: Vec<Cell>,
-    touched: Vec<u32>,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Cell {
-    weight: u64,
-    positions: u32,
-    tracked: u32, // 1 + the number of the pair of this neighbour and the joined symbol, 0 if it is not tracked
-}
-
-impl Neighbours {
-    fn new(symbols: usize) -> Neighbours {
-        let side = || Side { cells: vec![Cell::default(); symbols], touched: Vec::new() };
-        Neighbours { before: side(), after: side(), ..Neighbours::default() }
-    }
-
-    fn memory(&self) -> usize {
-        (self.before.cells.capacity() + self.after.cells.capacity()) * size_of::<Cell>()
-            + self.seen.capacity() * size_of::<Seen>()
-    }
-
-    /// Clears what the last merge left and makes room for the new symbol.
-    fn start(&mut self, record: bool) {
-        self.record = record;
-        self.before.clear();
-        self.after.clear();
-        self.adjacent = Cell::default();
-        self.seen.clear();
-    }
-
-    #[inline]
-    fn add(&mut self, joined: u32, at: u32, before: u32, after: u32, weight: u64) {
-        if before == joined {
-            self.adjacent.add(weight);
-            if let Some(last) = self.seen.last_mut() {
-                last.after = joined;
-            }
-        } else if before != SEPARATOR {
-            self.before.add(before, weight);
-        }
-        if after != SEPARATOR {
-            self.after.add(after, weight);
-        }
-        if self.record {
-            self.seen.push(Seen { at, before, after });
-        }
-    }
-}
-
-impl Side {
-    #[inline]
-    fn add(&mut self, symbol: u32, weight: u64) {
-        let cell = &mut self.cells[symbol as usize];
-        if cell.positions == 0 {
-            self.touched.push(symbol);
-        }
-        cell.add(weight);
-    }
-
-    fn clear(&mut self) {
-        for symbol in self.touched.drain(..) {
-            self.cells[symbol as usize] = Cell::default();
-        }
-        self.cells.push(Cell::default());
-    }
-}
-
-impl Cell {
-    #[inline]
-    fn add(&mut self, weight: u64) {
-        self.weight += weight;
-        self.positions += 1;
-    }
 }
 
 #[cfg(test)]

@@ -6,16 +6,20 @@
 //! ```
 //!
 //! `chars` and `symbols` are the alphabets of the two ends, characters and strings. Inside `learn`, `sequence` is the
-//! array of all words, `recount` finds the pairs worth tracking, `pairs` says which comes next.
+//! array of all words that `layout` makes, `recount` finds the pairs worth tracking, `pairs` says which comes next.
 
 pub mod chars;
+pub mod compaction;
 pub mod count;
 pub mod counts_file;
 pub mod encode;
 pub mod error;
 pub mod hash;
+pub mod layout;
 pub mod learn;
+pub mod neighbours;
 pub mod pairs;
+pub mod parallel;
 pub mod recount;
 pub mod sequence;
 pub mod symbols;

@@ -8,6 +8,7 @@
 use crate::error::Error;
 use crate::hash;
 use crate::pairs::{Tracked, key};
+use crate::parallel;
 use crate::sequence::{SEPARATOR, Sequence, position};
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -106,7 +107,7 @@ impl Recount {
     pub fn advance(&mut self, sequence: &Sequence, most: usize) -> Result<Option<Found>, Error> {
         let (pass, filter, kept, part, threshold) =
             (self.pass, &self.filter, &self.kept, self.part, self.threshold);
-        in_parallel(&mut self.workers, |worker| {
+        let done = parallel::run(&mut self.workers, |worker| {
             let end = worker.range.end.min(worker.range.start.saturating_add(most));
             let step = std::mem::replace(&mut worker.range.start, end)..end;
             match pass {
@@ -115,7 +116,8 @@ impl Recount {
                 Pass::Positions => worker.positions.note_all(sequence, step, kept),
             }
             Ok(())
-        })?;
+        });
+        done.into_iter().collect::<Result<(), Error>>()?;
         if self.workers.iter().any(|worker| !worker.range.is_empty()) {
             return Ok(None);
         }
@@ -223,23 +225,6 @@ impl Recount {
         let worker = |worker: &Worker| worker.filter.memory() + worker.counts.memory();
         self.filter.memory() + self.workers.iter().map(worker).sum::<usize>()
     }
-}
-
-/// Runs `f` for each worker, the last one on this thread.
-fn in_parallel<W: Send>(
-    workers: &mut [W],
-    f: impl Fn(&mut W) -> Result<(), Error> + Sync,
-) -> Result<(), Error> {
-    let f = &f;
-    std::thread::scope(|scope| {
-        let Some((own, others)) = workers.split_last_mut() else { return Ok(()) };
-        let others: Vec<_> = others.iter_mut().map(|worker| scope.spawn(move || f(worker))).collect();
-        let result = f(own);
-        others.into_iter().fold(result, |result, other| match other.join() {
-            Ok(done) => result.and(done),
-            Err(panic) => std::panic::resume_unwind(panic),
-        })
-    })
 }
 
 /// Enough buckets that the average one stays well below the threshold, as far as that is affordable.

@@ -5,144 +5,38 @@
 //! the same cache line. The slots between are tagged too: an untagged slot is the start of a symbol or a separator.
 //! `compact` closes the gaps, so that each symbol takes one slot again.
 
-use crate::chars::{self, CharMap};
-use crate::count::WordCounts;
-use crate::error::Error;
-use crate::hash::NumberMap;
-use crate::symbols::Symbols;
+use crate::compaction::{self, Part, end_of_word};
+use crate::parallel;
 
 /// The id of the separator; it is part of no pair.
 pub const SEPARATOR: u32 = 0;
 
-const TAG: u32 = 1 << 31;
+/// The mark of slots that neither start a symbol nor are separators.
+pub const TAG: u32 = 1 << 31;
 
-/// Words between two calls of `go_on`.
-const GO_ON: usize = 1 << 16;
+/// A tag holds the length of its symbol in the other bits.
+pub const MOST_SLOTS_A_SYMBOL: u64 = (1 << 31) - 1;
 
 /// Neighbouring words that occur equally often.
 #[derive(Clone, Copy, Debug)]
-struct Run {
-    end: u32,
-    weight: u64,
+pub struct Run {
+    /// Where they end.
+    pub end: u32,
+    /// How often each of them occurs.
+    pub weight: u64,
 }
+
+/// So many positions are read before the first of them is changed.
+const AHEAD: usize = 32;
 
 /// The array, and how often the word around each position occurs.
 #[derive(Debug, Default)]
 pub struct Sequence {
     slots: Vec<u32>,
     runs: Vec<Run>,
-    run_ends: Vec<u32>, // as in `runs`; alone they stay in the nearest cache
-    lengths: Vec<u32>,  // by symbol: how many slots it takes
-    compacted: Option<Compaction>,
-}
-
-#[derive(Debug, Default)]
-struct Compaction {
-    read: usize,
-    written: usize,
-    word: usize, // the separator before the word being written
-    run: usize,
-    runs: Vec<Run>,
-}
-
-/// What the learner needs to know of the words before it starts: one look at all of them.
-pub struct Survey {
-    /// The distinct characters; all have a number above zero.
-    pub alphabet: CharMap,
-    prefix: Vec<u8>, // put before every word
-    slots: u64,
-    slots_by_count: ByCount<u64>,
-}
-
-/// Values by a word's count, with a short way for the small counts that most words have.
-#[derive(Default)]
-struct ByCount<V> {
-    small: Vec<V>,
-    large: NumberMap<V>,
-}
-
-impl<V: Copy + Default> ByCount<V> {
-    fn get_mut(&mut self, count: u64) -> &mut V {
-        match usize::try_from(count) {
-            Ok(count) if count < 256 => {
-                if count >= self.small.len() {
-                    self.small.resize(count + 1, V::default());
-                }
-                &mut self.small[count]
-            }
-            _ => self.large.entry(count).or_default(),
-        }
-    }
-
-    fn iter(&self) -> impl Iterator<Item = (u64, V)> {
-        let small = (0..).zip(self.small.iter().copied());
-        small.chain(self.large.iter().map(|(&count, &value)| (count, value)))
-    }
-}
-
-/// Calls `f` with all words that have a character, and `go_on` now and then.
-fn for_each_word(
-    counts: &WordCounts,
-    go_on: &mut dyn FnMut() -> Result<(), Error>,
-    mut f: impl FnMut(&[u8], u64) -> Result<(), Error>,
-) -> Result<(), Error> {
-    let mut words = 0;
-    counts.for_each(|word, count| {
-        words += 1;
-        if words % GO_ON == 0 {
-            go_on()?;
-        }
-        if word.is_empty() { Ok(()) } else { f(word, count) }
-    })
-}
-
-impl Survey {
-    /// Looks at all words, each with `prefix` before it; calls `go_on` now and then.
-    pub fn new(
-        counts: &WordCounts,
-        prefix: &[u8],
-        go_on: &mut dyn FnMut() -> Result<(), Error>,
-    ) -> Result<Survey, Error> {
-        let (alphabet, slots_by_count) = (CharMap::default(), ByCount::default());
-        let mut survey = Survey { alphabet, prefix: prefix.to_vec(), slots: 1, slots_by_count };
-        let mut ascii = [false; 128];
-        for_each_word(counts, go_on, |word, count| {
-            let mut slots = 1;
-            for part in [prefix, word] {
-                for code_point in chars::code_points(part) {
-                    slots += 1;
-                    match ascii.get_mut(code_point as usize) {
-                        Some(seen) => *seen = true,
-                        None if survey.alphabet.get(code_point) == 0 => survey.alphabet.set(code_point, 1),
-                        None => {}
-                    }
-                }
-            }
-            if slots >= u64::from(TAG) {
-                return Err(Error::Invalid(format!(
-                    "a word has {slots} characters; at most {} can be learned",
-                    TAG - 1
-                )));
-            }
-            survey.slots += slots;
-            *survey.slots_by_count.get_mut(count) += slots;
-            Ok(())
-        })?;
-        for (code_point, _) in (0..).zip(ascii).filter(|&(_, seen)| seen) {
-            survey.alphabet.set(code_point, 1);
-        }
-        if survey.slots > u64::from(u32::MAX) {
-            let message =
-                "the distinct words have {} characters together; at most 2**32 can be learned at once";
-            return Err(Error::Invalid(message.replace("{}", &survey.slots.to_string())));
-        }
-        Ok(survey)
-    }
-
-    /// The bytes that the bare array takes.
-    pub fn memory(&self) -> u64 {
-        4 * self.slots
-    }
+    run_ends: Vec<u32>,           // as in `runs`; alone they stay in the nearest cache
+    lengths: Vec<u32>,            // by symbol: how many slots it takes
+    compacted: Option<Vec<Part>>, // while gaps are being closed
 }
 
 /// A position as it is stored; `Survey` has seen to it that all fit.
@@ -154,39 +48,16 @@ pub fn position(at: usize) -> u32 {
 }
 
 impl Sequence {
-    /// Lays out all words, the most frequent first. The survey's alphabet must hold the ids of the characters. Calls
-    /// `go_on` now and then.
-    pub fn new(
-        counts: &WordCounts,
-        survey: &Survey,
-        symbols: &Symbols,
-        go_on: &mut dyn FnMut() -> Result<(), Error>,
-    ) -> Result<Sequence, Error> {
-        let mut by_count: Vec<_> = survey.slots_by_count.iter().filter(|&(_, slots)| slots > 0).collect();
-        by_count.sort_unstable_by(|a, b| b.cmp(a));
-        let mut starts = ByCount::default();
-        let mut runs = Vec::with_capacity(by_count.len());
-        let mut end = 1;
-        for (count, slots) in by_count {
-            *starts.get_mut(count) = end;
-            end += usize::try_from(slots).unwrap_or(0);
-            runs.push(Run { end: position(end), weight: count });
-        }
-        let mut slots = vec![SEPARATOR; end];
-        let prefix: Vec<u32> = chars::code_points(&survey.prefix).map(|c| survey.alphabet.get(c)).collect();
-        for_each_word(counts, go_on, |word, count| {
-            let start = starts.get_mut(count);
-            slots[*start..][..prefix.len()].copy_from_slice(&prefix);
-            let mut at = *start + prefix.len();
-            for code_point in chars::code_points(word) {
-                slots[at] = survey.alphabet.get(code_point);
-                at += 1;
-            }
-            *start = at + 1;
-            Ok(())
-        })?;
-        let run_ends = runs.iter().map(|run| run.end).collect();
-        Ok(Sequence { slots, runs, run_ends, lengths: vec![1; symbols.len()], compacted: None })
+    /// An array of words, and the runs of equal count that they form, as `(end, weight)`.
+    pub fn new(slots: Vec<u32>, runs: impl Iterator<Item = (u32, u64)>, symbols: usize) -> Sequence {
+        let mut sequence = Sequence { slots, lengths: vec![1; symbols], ..Sequence::default() };
+        runs.for_each(|(end, weight)| sequence.push_run(end, weight));
+        sequence
+    }
+
+    fn push_run(&mut self, end: u32, weight: u64) {
+        self.runs.push(Run { end, weight });
+        self.run_ends.push(end);
     }
 
     /// The slots. After `compact` each is a symbol or a separator.
@@ -208,48 +79,30 @@ impl Sequence {
         }
     }
 
-    /// Closes the gaps that merging left, and leaves out the words that are one symbol: they hold no pair. Works
-    /// through `most` slots and says whether it is done; nothing else may be asked of the sequence before.
-    pub fn compact(&mut self, most: usize) -> bool {
-        let Sequence { slots, runs, .. } = self;
-        let state =
-            self.compacted.get_or_insert_with(|| Compaction { read: 1, written: 1, ..Compaction::default() });
-        let stop = state.read.saturating_add(most).min(slots.len());
-        let (mut read, mut written, mut word) = (state.read, state.written, state.word);
-        while read < stop {
-            let run = runs[state.run];
-            let end = stop.min(run.end as usize);
-            for at in read..end {
-                let slot = slots[at];
-                if slot & TAG == 0 {
-                    slots[written] = slot;
-                    written += 1;
-                    if slot == SEPARATOR {
-                        if written - word <= 3 {
-                            written = word + 1;
-                        }
-                        word = written - 1;
-                    }
-                }
-            }
-            read = end;
-            if read == run.end as usize {
-                if state.runs.last().map_or(1, |last| last.end as usize) < written {
-                    state.runs.push(Run { end: position(written), weight: run.weight });
-                }
-                state.run += 1;
-            }
-        }
-        (state.read, state.written, state.word) = (read, written, word);
-        if read < slots.len() {
+    /// Closes the gaps that merging left, and leaves out the words that are one symbol: they hold no pair. Each thread
+    /// works through `most` slots; says whether it is done. Nothing else may be asked of the sequence before.
+    pub fn compact(&mut self, most: usize, threads: usize) -> bool {
+        let Sequence { slots, runs, compacted, .. } = self;
+        let parts = compacted.get_or_insert_with(|| compaction::parts(slots, runs, threads));
+        let lengths: Vec<_> = parts.iter().map(Part::len).collect();
+        let mut work: Vec<_> = parts.iter_mut().zip(parallel::pieces(&mut slots[1..], lengths)).collect();
+        parallel::run(&mut work, |(part, slots)| part.advance(slots, runs, most));
+        if !parts.iter().all(Part::is_done) {
             return false;
         }
-        slots.truncate(written);
-        slots.shrink_to_fit();
-        self.runs = std::mem::take(&mut state.runs);
-        self.run_ends = self.runs.iter().map(|run| run.end).collect();
+        let parts = self.compacted.take().unwrap_or_default();
+        self.runs.clear();
+        self.run_ends.clear();
+        let mut written = 1;
+        for part in parts {
+            let moved = part.start - written;
+            self.slots.copy_within(part.start..part.written, written);
+            written = part.written - moved;
+            part.runs.into_iter().for_each(|run| self.push_run(run.end - position(moved), run.weight));
+        }
+        self.slots.truncate(written);
+        self.slots.shrink_to_fit();
         self.lengths.fill(1);
-        self.compacted = None;
         true
     }
 
@@ -270,48 +123,72 @@ impl Sequence {
     }
 
     /// Replaces the pair at each of `positions`, which ascend, unless it is no longer there or overlaps the one
-    /// before; calls `f(position, symbol before, symbol after, weight)` as each occurrence goes.
+    /// before; calls `f(sink, position, symbol before, symbol after, weight)` as each occurrence goes. The work is cut
+    /// between words into as many parts as there are sinks, and done on as many threads.
     #[inline]
-    pub fn replace(
+    pub fn replace<S: Send>(
         &mut self,
-        positions: impl IntoIterator<Item = u32>,
+        positions: &[u32],
+        pair: (u32, u32, u32),
+        sinks: &mut [S],
+        f: impl Fn(&mut S, u32, u32, u32, u64) + Sync,
+    ) {
+        let mut slots = std::mem::take(&mut self.slots);
+        let (mut rest, mut start, mut positions) = (&mut slots[..], 0, positions);
+        let mut parts = Vec::with_capacity(sinks.len());
+        let left = (1..=sinks.len()).rev();
+        for (sink, left) in sinks.iter_mut().zip(left) {
+            let length = match positions.get(positions.len() / left) {
+                Some(&next) => end_of_word(rest, next as usize - start),
+                None => rest.len(),
+            };
+            let (own, others) = std::mem::take(&mut rest).split_at_mut(length);
+            rest = others;
+            let (here, further) =
+                positions.split_at(positions.partition_point(|&at| (at as usize) < start + length));
+            positions = further;
+            parts.push((own, start, here, sink));
+            start += length;
+        }
+        parallel::run(&mut parts, |(slots, start, positions, sink)| {
+            self.replace_part(slots, *start, positions, pair, |at, before, after, weight| {
+                f(sink, at, before, after, weight)
+            });
+        });
+        self.slots = slots;
+    }
+
+    /// Does so in the words that stand in `slots`, from position `start` on.
+    #[inline]
+    fn replace_part(
+        &self,
+        slots: &mut [u32],
+        start: usize,
+        positions: &[u32],
         (left, right, joined): (u32, u32, u32),
         mut f: impl FnMut(u32, u32, u32, u64),
     ) {
-        const AHEAD: usize = 32;
         let (left_length, length) = (self.length(left) as usize, self.length(joined) as usize);
-        let mut positions = positions.into_iter();
         let mut run = 0;
-        loop {
+        for batch in positions.chunks(AHEAD) {
             // Reading a batch of slots first lets their cache misses overlap.
-            let mut batch = [0; AHEAD];
-            let mut touched = 0;
-            let mut n = 0;
-            for (place, at) in batch.iter_mut().zip(&mut positions) {
-                *place = at;
-                touched ^= self.slots[at as usize];
-                n += 1;
-            }
-            if n == 0 {
-                return;
-            }
+            let touched = batch.iter().fold(0, |all, &at| all ^ slots[at as usize - start]);
             std::hint::black_box(touched);
-            for &here in &batch[..n] {
-                let at = here as usize;
+            for &here in batch {
+                let at = here as usize - start;
                 let second = at + left_length;
-                if self.slots[at] != left || self.slots[second] != right {
+                if slots[at] != left || slots[second] != right {
                     continue;
                 }
-                let before = self.slots[at - 1];
-                let before =
-                    if before & TAG == 0 { before } else { self.slots[at - (before & !TAG) as usize] };
+                let before = slots.get(at.wrapping_sub(1)).copied().unwrap_or(SEPARATOR);
+                let before = if before & TAG == 0 { before } else { slots[at - (before & !TAG) as usize] };
                 let tag = TAG | position(length);
-                self.slots[at] = joined;
-                self.slots[second] = TAG;
-                self.slots[at + 1] = tag;
-                self.slots[at + length - 1] = tag;
+                slots[at] = joined;
+                slots[second] = TAG;
+                slots[at + 1] = tag;
+                slots[at + length - 1] = tag;
                 run = self.find_run(run, here);
-                f(here, before, self.slots[at + length], self.runs[run].weight);
+                f(here, before, slots[at + length], self.runs[run].weight);
             }
         }
     }
@@ -363,35 +240,39 @@ impl Sequence {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::count::WordCounts;
+    use crate::layout::Survey;
+    use crate::symbols::Symbols;
 
-    fn sequence(words: &[(&str, u64)]) -> Sequence {
+    fn sequence(words: &[(&str, u64)], threads: usize) -> Sequence {
         let mut counts = WordCounts::default();
         words.iter().for_each(|(word, count)| counts.add(word.as_bytes(), *count).unwrap());
-        let mut survey = Survey::new(&counts, b"", &mut || Ok(())).unwrap();
+        let mut survey = Survey::new(&counts, b"", threads, &mut || Ok(())).unwrap();
         let mut symbols = Symbols::default();
         symbols.push(b"");
         for (id, c) in (1..).zip(survey.alphabet.code_points()) {
             survey.alphabet.set(c, id);
             symbols.push(char::from_u32(c).unwrap().to_string().as_bytes());
         }
-        Sequence::new(&counts, &survey, &symbols, &mut || Ok(())).unwrap()
+        survey.sequence(&counts, &symbols, &mut || Ok(())).unwrap()
     }
 
     #[test]
     fn neighbours_are_found_and_gaps_are_closed() {
         for most in [1, 2, 3, 100] {
-            let mut text = sequence(&[("abcab", 3), ("ab", 9)]);
+            let mut text = sequence(&[("abcab", 3), ("ab", 9)], 1);
             assert_eq!(text.slots(), [0, 1, 2, 0, 1, 2, 3, 1, 2, 0]);
-            let mut seen = Vec::new();
+            let push = |seen: &mut Vec<_>, at, x, y, weight| seen.push((at, x, y, weight));
+            let mut seen = vec![Vec::new(); 2];
             text.add_joined(1, 2);
-            text.replace([1, 4, 7], (1, 2, 4), |at, x, y, weight| seen.push((at, x, y, weight)));
-            assert_eq!(seen, [(1, 0, 0, 9), (4, 0, 3, 3), (7, 3, 0, 3)]);
-            seen.clear();
+            text.replace(&[1, 4, 7], (1, 2, 4), &mut seen, push);
+            assert_eq!(seen.concat(), [(1, 0, 0, 9), (4, 0, 3, 3), (7, 3, 0, 3)]);
+            let mut seen = vec![Vec::new(); 3];
             text.add_joined(4, 3);
-            text.replace([4], (4, 3, 5), |at, x, y, weight| seen.push((at, x, y, weight)));
-            assert_eq!(seen, [(4, 0, 4, 3)]);
+            text.replace(&[4], (4, 3, 5), &mut seen, push);
+            assert_eq!(seen.concat(), [(4, 0, 4, 3)]);
             assert_eq!(text.pairs().map(|(at, ..)| at).collect::<Vec<_>>(), [0, 1, 3, 4, 7, 9]);
-            while !text.compact(most) {}
+            while !text.compact(most, 1 + most % 3) {}
             assert_eq!(text.slots(), [0, 5, 4, 0]);
             let mut runs = Vec::new();
             text.for_each_run(0..4, |start, end, weight| runs.push((start, end, weight)));
