@@ -5,7 +5,7 @@
 //! their slots, so that the misses overlap, and a second one counts.
 
 use crate::error::Error;
-use crate::{hash, parallel, whitespace};
+use crate::{hash, whitespace};
 use std::ops::Range;
 
 const BATCH: usize = 64;
@@ -14,8 +14,14 @@ const BATCH: usize = 64;
 #[derive(Clone, Debug, Default)]
 pub struct WordCounts {
     short: Table<ShortSlot>,
-    long: Table<LongSlot>,
-    arena: Vec<u8>, // the long words, each behind its length in eight bytes
+    long: LongWords,
+}
+
+/// Words of more than eight bytes.
+#[derive(Clone, Debug, Default)]
+struct LongWords {
+    table: Table<LongSlot>,
+    arena: Vec<u8>, // the words, each behind its length in eight bytes
 }
 
 impl WordCounts {
@@ -32,7 +38,7 @@ impl WordCounts {
                 shorts += 1;
                 if shorts == BATCH {
                     shorts = 0;
-                    result = std::mem::replace(&mut result, Ok(())).and(self.add_short(&short));
+                    result = std::mem::replace(&mut result, Ok(())).and(self.short.add(&short));
                 }
             } else {
                 let word = &text[start..end];
@@ -40,25 +46,18 @@ impl WordCounts {
                 longs += 1;
                 if longs == BATCH {
                     longs = 0;
-                    result = std::mem::replace(&mut result, Ok(())).and(self.add_long(&long));
+                    result = std::mem::replace(&mut result, Ok(())).and(self.long.add(&long));
                 }
             }
         });
-        result.and(self.add_short(&short[..shorts])).and(self.add_long(&long[..longs]))
-    }
-
-    /// Counts all words of `text` on several threads, into one table each.
-    pub fn add_text_parallel(tables: &mut [WordCounts], text: &[u8]) -> Result<(), Error> {
-        let pieces = whitespace::cut(text, tables.len());
-        let mut work: Vec<_> = tables.iter_mut().zip(pieces).collect();
-        parallel::run(&mut work, |(table, piece)| table.add_text(piece)).into_iter().collect()
+        result.and(self.short.add(&short[..shorts])).and(self.long.add(&long[..longs]))
     }
 
     /// Counts one word, taken as it is, `count` times; the empty word counts as any other.
     pub fn add(&mut self, word: &[u8], count: u64) -> Result<(), Error> {
         match short_key(word, 0, word.len()) {
-            Some(key) => self.add_short(&[(key, count)]),
-            None => self.add_long(&[(hash::bytes(hash::seed(), word), word, count)]),
+            Some(key) => self.short.add(&[(key, count)]),
+            None => self.long.add(&[(hash::bytes(hash::seed(), word), word, count)]),
         }
     }
 
@@ -71,37 +70,23 @@ impl WordCounts {
                 }
             }
         }
-        // Words come in the order of their hashes. In a table that grows meanwhile they would crowd in a corner of it.
-        self.short.reserve(other.short.used);
-        self.long.reserve(other.long.used);
-        let mut short = other.short.slots.iter().copied().filter(|slot| slot.0 > 0);
-        loop {
-            let batch: Vec<_> = (&mut short).take(BATCH).collect();
-            if batch.is_empty() {
-                break;
-            }
-            self.add_short(&batch)?;
-        }
-        let mut long = other.long.slots.iter().filter(|slot| slot.hash > 0);
-        loop {
-            let batch: Vec<_> = (&mut long)
-                .take(BATCH)
-                .map(|slot| (slot.hash, other.word_at(slot.start), slot.count))
-                .collect();
-            if batch.is_empty() {
-                return Ok(());
-            }
-            self.add_long(&batch)?;
-        }
+        self.short.merge(&other.short)?;
+        self.long.merge(&other.long)
     }
 
-    /// The sum of several tables.
+    /// The sum of the tables that several threads have filled. Short words are added up on one thread, long ones on
+    /// another.
     pub fn merged(tables: Vec<WordCounts>) -> Result<WordCounts, Error> {
         tables.into_iter().try_fold(WordCounts::default(), |mut sum, table| {
             if sum.is_empty() {
                 return Ok(table);
             }
-            sum.merge(&table)?;
+            let WordCounts { short, long } = &mut sum;
+            std::thread::scope(|scope| {
+                let short = scope.spawn(|| short.merge(&table.short));
+                long.merge(&table.long)?;
+                short.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            })?;
             Ok(sum)
         })
     }
@@ -113,15 +98,16 @@ impl WordCounts {
             return self.short.find(place, |slot| slot.0 == key).map_or(0, |at| self.short.slots[at].1);
         }
         let hash = hash::bytes(hash::seed(), word) | 1;
-        let place = hash::slot(hash, self.long.bits);
+        let place = hash::slot(hash, self.long.table.bits);
         self.long
-            .find(place, |slot| slot.hash == hash && self.word_at(slot.start) == word)
-            .map_or(0, |at| self.long.slots[at].count)
+            .table
+            .find(place, |slot| slot.hash == hash && self.long.word_at(slot.start) == word)
+            .map_or(0, |at| self.long.table.slots[at].count)
     }
 
     /// The number of distinct words.
     pub fn len(&self) -> usize {
-        self.short.used + self.long.used
+        self.short.used + self.long.table.used
     }
 
     /// Whether there are no words.
@@ -132,27 +118,28 @@ impl WordCounts {
     /// The number of words, each as often as it occurs.
     pub fn total(&self) -> u128 {
         let short = self.short.slots.iter().map(|slot| u128::from(slot.1));
-        let long = self.long.slots.iter().map(|slot| u128::from(slot.count));
+        let long = self.long.table.slots.iter().map(|slot| u128::from(slot.count));
         short.sum::<u128>() + long.sum::<u128>()
     }
 
     /// Bytes of memory in use.
     pub fn memory(&self) -> usize {
-        size_of_val(&*self.short.slots) + size_of_val(&*self.long.slots) + self.arena.capacity()
+        size_of_val(&*self.short.slots) + size_of_val(&*self.long.table.slots) + self.long.arena.capacity()
     }
 
     /// All words with their counts, in no order that means anything.
     pub fn iter(&self) -> impl Iterator<Item = (Word<'_>, u64)> {
         let short =
             self.short.slots.iter().filter(|slot| slot.0 > 0).map(|slot| (Word::short(slot.0), slot.1));
-        let long = self.long.slots.iter().filter(|slot| slot.hash > 0);
-        short.chain(long.map(|slot| (Word::Long(self.word_at(slot.start)), slot.count)))
+        let long = self.long.table.slots.iter().filter(|slot| slot.hash > 0);
+        short.chain(long.map(|slot| (Word::Long(self.long.word_at(slot.start)), slot.count)))
     }
 
     /// Cuts the words into parts of about equal size.
     pub fn parts(&self, parts: usize) -> Vec<Part> {
         let cut = |slots: usize, i: usize| slots * i / parts..slots * (i + 1) / parts;
-        let part = |i| Part { short: cut(self.short.slots.len(), i), long: cut(self.long.slots.len(), i) };
+        let part =
+            |i| Part { short: cut(self.short.slots.len(), i), long: cut(self.long.table.slots.len(), i) };
         (0..parts).map(part).collect()
     }
 
@@ -167,13 +154,13 @@ impl WordCounts {
         for slot in self.short.slots[take(&mut part.short, most)].iter().filter(|slot| slot.0 > 0) {
             f(&Word::short(slot.0), slot.1)?;
         }
-        for batch in self.long.slots[take(&mut part.long, most)].chunks(BATCH) {
+        for batch in self.long.table.slots[take(&mut part.long, most)].chunks(BATCH) {
             let words = batch.iter().filter(|slot| slot.hash > 0);
             let touched =
-                words.clone().filter_map(|slot| self.arena.get(slot.start)).fold(0, |sum, &b| sum ^ b);
+                words.clone().filter_map(|slot| self.long.arena.get(slot.start)).fold(0, |sum, &b| sum ^ b);
             std::hint::black_box(touched);
             for slot in words {
-                f(self.word_at(slot.start), slot.count)?;
+                f(self.long.word_at(slot.start), slot.count)?;
             }
         }
         Ok(())
@@ -191,70 +178,6 @@ impl WordCounts {
         let mut all: Vec<_> = self.iter().collect();
         all.sort_unstable_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         all
-    }
-
-    fn add_short(&mut self, batch: &[ShortSlot]) -> Result<(), Error> {
-        self.short.reserve(batch.len());
-        let seed = hash::seed();
-        let mut places = [(0, 0); BATCH];
-        for (place, (key, _)) in places.iter_mut().zip(batch) {
-            let at = hash::slot(hash::number(seed, *key), self.short.bits);
-            *place = (at, self.short.slots[at].0);
-        }
-        for ((mut at, there), (key, count)) in places.into_iter().zip(batch) {
-            if there != *key {
-                at = match self.short.find(at, |slot| slot.0 == *key) {
-                    Ok(at) => at,
-                    Err(at) => {
-                        self.short.used += 1;
-                        self.short.slots[at].0 = *key;
-                        at
-                    }
-                };
-            }
-            let slot = &mut self.short.slots[at].1;
-            *slot = slot.checked_add(*count).ok_or_else(|| Error::word_overflow(&Word::short(*key)))?;
-        }
-        Ok(())
-    }
-
-    fn add_long(&mut self, batch: &[(u64, &[u8], u64)]) -> Result<(), Error> {
-        self.long.reserve(batch.len());
-        let mut starts = [usize::MAX; BATCH];
-        for (start, (hash, ..)) in starts.iter_mut().zip(batch) {
-            let slot = &self.long.slots[hash::slot(*hash | 1, self.long.bits)];
-            if slot.hash == *hash | 1 {
-                *start = slot.start;
-            }
-        }
-        // Touch the words themselves too, or their misses would come one by one.
-        let touched =
-            starts.iter().filter_map(|&start| self.arena.get(start)).fold(0, |sum, &byte| sum ^ byte);
-        std::hint::black_box(touched);
-        for &(hash, word, count) in batch {
-            let hash = hash | 1; // 0 marks an empty slot
-            let place = hash::slot(hash, self.long.bits);
-            let at = match self.long.find(place, |slot| slot.hash == hash && self.word_at(slot.start) == word)
-            {
-                Ok(at) => at,
-                Err(at) => {
-                    self.long.used += 1;
-                    let start = self.arena.len();
-                    self.arena.extend((word.len() as u64).to_le_bytes());
-                    self.arena.extend(word);
-                    self.long.slots[at] = LongSlot { hash, start, count: 0 };
-                    at
-                }
-            };
-            let slot = &mut self.long.slots[at].count;
-            *slot = slot.checked_add(count).ok_or_else(|| Error::word_overflow(word))?;
-        }
-        Ok(())
-    }
-
-    fn word_at(&self, start: usize) -> &[u8] {
-        let (len, rest) = self.arena[start..].split_first_chunk::<8>().unwrap_or((&[0; 8], &[]));
-        &rest[..usize::try_from(u64::from_le_bytes(*len)).unwrap_or(0)]
     }
 }
 
@@ -430,6 +353,104 @@ impl<S: Slot> Table<S> {
     }
 }
 
+impl Table<ShortSlot> {
+    fn add(&mut self, batch: &[ShortSlot]) -> Result<(), Error> {
+        self.reserve(batch.len());
+        let seed = hash::seed();
+        let mut places = [(0, 0); BATCH];
+        for (place, (key, _)) in places.iter_mut().zip(batch) {
+            let at = hash::slot(hash::number(seed, *key), self.bits);
+            *place = (at, self.slots[at].0);
+        }
+        for ((mut at, there), (key, count)) in places.into_iter().zip(batch) {
+            if there != *key {
+                at = match self.find(at, |slot| slot.0 == *key) {
+                    Ok(at) => at,
+                    Err(at) => {
+                        self.used += 1;
+                        self.slots[at].0 = *key;
+                        at
+                    }
+                };
+            }
+            let slot = &mut self.slots[at].1;
+            *slot = slot.checked_add(*count).ok_or_else(|| Error::word_overflow(&Word::short(*key)))?;
+        }
+        Ok(())
+    }
+
+    /// Adds all counts of another table.
+    fn merge(&mut self, other: &Table<ShortSlot>) -> Result<(), Error> {
+        // Words come in the order of their hashes. In a table that grows meanwhile they would crowd in a corner of it.
+        self.reserve(other.used);
+        let mut words = other.slots.iter().copied().filter(|slot| slot.0 > 0);
+        loop {
+            let batch: Vec<_> = (&mut words).take(BATCH).collect();
+            if batch.is_empty() {
+                return Ok(());
+            }
+            self.add(&batch)?;
+        }
+    }
+}
+
+impl LongWords {
+    fn add(&mut self, batch: &[(u64, &[u8], u64)]) -> Result<(), Error> {
+        self.table.reserve(batch.len());
+        let mut starts = [usize::MAX; BATCH];
+        for (start, (hash, ..)) in starts.iter_mut().zip(batch) {
+            let slot = &self.table.slots[hash::slot(*hash | 1, self.table.bits)];
+            if slot.hash == *hash | 1 {
+                *start = slot.start;
+            }
+        }
+        // Touch the words themselves too, or their misses would come one by one.
+        let touched =
+            starts.iter().filter_map(|&start| self.arena.get(start)).fold(0, |sum, &byte| sum ^ byte);
+        std::hint::black_box(touched);
+        for &(hash, word, count) in batch {
+            let hash = hash | 1; // 0 marks an empty slot
+            let place = hash::slot(hash, self.table.bits);
+            let at =
+                match self.table.find(place, |slot| slot.hash == hash && self.word_at(slot.start) == word) {
+                    Ok(at) => at,
+                    Err(at) => {
+                        self.table.used += 1;
+                        let start = self.arena.len();
+                        self.arena.extend((word.len() as u64).to_le_bytes());
+                        self.arena.extend(word);
+                        self.table.slots[at] = LongSlot { hash, start, count: 0 };
+                        at
+                    }
+                };
+            let slot = &mut self.table.slots[at].count;
+            *slot = slot.checked_add(count).ok_or_else(|| Error::word_overflow(word))?;
+        }
+        Ok(())
+    }
+
+    /// Adds all counts of other words.
+    fn merge(&mut self, other: &LongWords) -> Result<(), Error> {
+        self.table.reserve(other.table.used); // see `Table::merge`
+        let mut words = other.table.slots.iter().filter(|slot| slot.hash > 0);
+        loop {
+            let batch: Vec<_> = (&mut words)
+                .take(BATCH)
+                .map(|slot| (slot.hash, other.word_at(slot.start), slot.count))
+                .collect();
+            if batch.is_empty() {
+                return Ok(());
+            }
+            self.add(&batch)?;
+        }
+    }
+
+    fn word_at(&self, start: usize) -> &[u8] {
+        let (len, rest) = self.arena[start..].split_first_chunk::<8>().unwrap_or((&[0; 8], &[]));
+        &rest[..usize::try_from(u64::from_le_bytes(*len)).unwrap_or(0)]
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -459,10 +480,13 @@ mod tests {
             assert_eq!(expected[std::str::from_utf8(&word).unwrap()], count);
             assert_eq!(counts.get(&word), count);
         }
-        for threads in 1..5 {
-            let mut tables = vec![WordCounts::default(); threads];
-            WordCounts::add_text_parallel(&mut tables, text.as_bytes()).unwrap();
-            assert_eq!(WordCounts::merged(tables).unwrap(), counts);
+        for parts in 1..5 {
+            let tables = whitespace::cut(text.as_bytes(), parts).into_iter().map(|piece| {
+                let mut table = WordCounts::default();
+                table.add_text(piece).unwrap();
+                table
+            });
+            assert_eq!(WordCounts::merged(tables.collect()).unwrap(), counts);
         }
     }
 

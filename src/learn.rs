@@ -24,7 +24,7 @@ const LEAST_ROOM: u64 = 1 << 18;
 const SLOTS_A_STEP: usize = 1 << 22;
 
 /// A pair at fewer positions is replaced on one thread: starting another takes longer.
-const MANY: usize = 1 << 13;
+const MANY: usize = 1 << 12;
 
 /// One merge, with what a user wants to know of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -160,12 +160,13 @@ impl PyWordCounts {
 
     fn merge(&self, py: Python<'_>, other: &PyWordCounts) -> PyResult<()> {
         let other = other.snapshot();
-        self.change(py, |all| {
-            if all.is_empty() {
-                all.clone_from(&other);
+        detached(py, || {
+            let mut own = lock(&self.0);
+            if own.is_empty() {
+                *own = other;
                 return Ok(());
             }
-            all.merge(&other)
+            Arc::make_mut(&mut own).merge(&other)
         })
     }
 
@@ -300,6 +301,15 @@ impl PyTextCounter {
 
     fn add_utf8(&self, py: Python<'_>, block: &[u8]) -> PyResult<Option<usize>> {
         self.with(py, |counter| offset_of_error(counter.add_utf8(block)))
+    }
+
+    fn add_block_of(&self, py: Python<'_>, path: PathBuf, offset: u64) -> PyResult<(usize, Option<usize>)> {
+        let file = File::open(path)?;
+        self.with(py, |counter| match counter.add_block_of(&file, offset) {
+            Ok(size) => Ok((size, None)),
+            Err(Error::NotUtf8(offset)) => Ok((0, Some(offset))),
+            Err(error) => Err(error),
+        })
     }
 
     fn end_stream(&self, py: Python<'_>) -> PyResult<Option<usize>> {

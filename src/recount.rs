@@ -530,28 +530,35 @@ impl Positions {
     }
 }
 
-/// The positions of each kept pair, in ascending order: a counting sort.
+/// The positions of each kept pair, in ascending order. Each thread looks at all that was found, and takes the pairs of
+/// its share.
 fn lists(kept: &Kept, workers: &mut [Worker]) -> Vec<Tracked> {
-    let mut next = Vec::with_capacity(kept.slots.len());
-    let mut total = 0;
-    for slot in &kept.slots {
-        next.push(total);
-        total += slot.listed();
-    }
-    let mut all = vec![0; total];
-    for worker in workers {
-        for (place, position) in std::mem::take(&mut worker.positions.found) {
-            let next = &mut next[place as usize];
-            all[*next] = position;
-            *next += 1;
+    let found: Vec<_> =
+        workers.iter_mut().map(|worker| std::mem::take(&mut worker.positions.found)).collect();
+    let total: usize = kept.slots.iter().map(Slot::listed).sum();
+    let mut shares = Vec::with_capacity(workers.len());
+    let (mut end, mut listed) = (0, 0);
+    for number in 1..=workers.len() {
+        let start = end;
+        while end < kept.slots.len() && (listed < total / workers.len() * number || number == workers.len()) {
+            listed += kept.slots[end].listed();
+            end += 1;
         }
+        shares.push(start..end);
     }
-    let mut rest = &all[..];
-    let list = |slot: &Slot| {
-        let (positions, others) = rest.split_at(slot.listed());
-        rest = others;
-        let positions = (slot.positions != UNLISTED).then(|| positions.to_vec());
-        Tracked { key: slot.key, count: slot.count, positions }
-    };
-    kept.slots.iter().map(list).collect()
+    let lists = parallel::run(&mut shares, |share| {
+        let list = |slot: &Slot| {
+            let positions = (slot.positions != UNLISTED).then(|| Vec::with_capacity(slot.listed()));
+            Tracked { key: slot.key, count: slot.count, positions }
+        };
+        let mut pairs: Vec<Tracked> = kept.slots[share.clone()].iter().map(list).collect();
+        for &(place, position) in found.iter().flatten() {
+            let pair = (place as usize).checked_sub(share.start).and_then(|place| pairs.get_mut(place));
+            if let Some(positions) = pair.and_then(|pair| pair.positions.as_mut()) {
+                positions.push(position);
+            }
+        }
+        pairs
+    });
+    lists.into_iter().flatten().collect()
 }

@@ -171,8 +171,10 @@ impl Sequence {
         let (left_length, length) = (self.length(left) as usize, self.length(joined) as usize);
         let mut run = 0;
         for batch in positions.chunks(AHEAD) {
-            // Reading a batch of slots first lets their cache misses overlap.
-            let touched = batch.iter().fold(0, |all, &at| all ^ slots[at as usize - start]);
+            // Reading a batch of slots first lets their cache misses overlap; what follows is often in another line.
+            let read = |at: usize| slots.get(at).copied().unwrap_or_default();
+            let read = |&at: &u32| read(at as usize - start) ^ read(at as usize - start + length);
+            let touched = batch.iter().fold(0, |all, at| all ^ read(at));
             std::hint::black_box(touched);
             for &here in batch {
                 let at = here as usize - start;

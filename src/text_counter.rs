@@ -2,7 +2,10 @@
 
 use crate::count::WordCounts;
 use crate::error::Error;
-use crate::whitespace::last_whitespace;
+use crate::parallel;
+use crate::whitespace::{self, last_whitespace};
+use std::fs::File;
+use std::io;
 
 /// Work for one thread: large enough that starting a thread costs little, small enough for the cache.
 const BLOCK: usize = 1 << 20;
@@ -44,6 +47,34 @@ impl TextCounter {
         self.in_stream = true;
         let before = self.buffer.len();
         self.buffer.extend(bytes);
+        self.count_whole_words(before)
+    }
+
+    /// Counts the next bytes of a stream, those of a file from `offset` on, which all threads read; gives their number,
+    /// 0 at the end.
+    pub fn add_block_of(&mut self, file: &File, offset: u64) -> Result<usize, Error> {
+        self.in_stream = true;
+        let before = self.buffer.len();
+        self.buffer.resize(before + self.block(), 0);
+        let lengths = std::iter::repeat_n(BLOCK, self.tables.len());
+        let offsets = (offset..).step_by(BLOCK);
+        let mut work: Vec<_> = parallel::pieces(&mut self.buffer[before..], lengths).zip(offsets).collect();
+        let mut size = 0;
+        for (number, read) in
+            parallel::run(&mut work, |(piece, at)| read_at(file, piece, *at)).into_iter().enumerate()
+        {
+            // What is behind a piece that ended early is for the next call.
+            if size == number * BLOCK {
+                size += read.map_err(|error| Error::Io(error.to_string()))?;
+            }
+        }
+        self.buffer.truncate(before + size);
+        self.count_whole_words(before)?;
+        Ok(size)
+    }
+
+    /// Counts all words but the last; there is no whitespace before `before`.
+    fn count_whole_words(&mut self, before: usize) -> Result<(), Error> {
         match last_whitespace(&self.buffer[before.saturating_sub(2)..]) {
             Some(end) => self.count_utf8(before.saturating_sub(2) + end),
             None => Ok(()),
@@ -73,21 +104,63 @@ impl TextCounter {
     }
 
     fn count_utf8(&mut self, end: usize) -> Result<(), Error> {
-        if let Err(error) = std::str::from_utf8(&self.buffer[..end]) {
-            return Err(Error::NotUtf8(self.taken + error.valid_up_to()));
-        }
+        let starts_at = self.taken;
         self.taken += end;
-        self.count_up_to(end)
+        self.count(end, |offset, piece| match std::str::from_utf8(piece) {
+            Err(error) => Err(Error::NotUtf8(starts_at + offset + error.valid_up_to())),
+            Ok(_) => Ok(()),
+        })
     }
 
     fn count_up_to(&mut self, end: usize) -> Result<(), Error> {
-        let text = &self.buffer[..end];
+        self.count(end, |_, _| Ok(()))
+    }
+
+    /// Counts the first `end` bytes of the buffer and takes them out; before a thread counts its piece, it checks it with
+    /// `check(offset, piece)`.
+    fn count(
+        &mut self,
+        end: usize,
+        check: impl Fn(usize, &[u8]) -> Result<(), Error> + Sync,
+    ) -> Result<(), Error> {
         // Threads are worth their start only for a good part of a block each.
         let threads = (end / (BLOCK / 4)).clamp(1, self.tables.len());
-        let result = WordCounts::add_text_parallel(&mut self.tables[..threads], text);
+        let mut offset = 0;
+        let pieces = whitespace::cut(&self.buffer[..end], threads).into_iter().map(|piece| {
+            offset += piece.len();
+            (offset - piece.len(), piece)
+        });
+        let mut work: Vec<_> = self.tables.iter_mut().zip(pieces).collect();
+        let done = parallel::run(&mut work, |(table, (offset, piece))| {
+            check(*offset, piece)?;
+            table.add_text(piece)
+        });
         self.buffer.drain(..end);
-        result
+        done.into_iter().collect()
     }
+}
+
+/// Fills a buffer from a place in a file, as far as the file goes; gives the number of bytes.
+fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    #[cfg(unix)]
+    use std::os::unix::fs::FileExt;
+    #[cfg(windows)]
+    use std::os::windows::fs::FileExt;
+    let mut size = 0;
+    while size < buffer.len() {
+        let (rest, at) = (&mut buffer[size..], offset + size as u64);
+        #[cfg(unix)]
+        let read = file.read_at(rest, at);
+        #[cfg(windows)]
+        let read = file.seek_read(rest, at);
+        match read {
+            Ok(0) => break,
+            Ok(more) => size += more,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(size)
 }
 
 #[cfg(test)]
@@ -105,6 +178,31 @@ mod tests {
             counter.end_stream().unwrap();
             assert_eq!(counter.take().unwrap(), expected);
         }
+    }
+
+    #[test]
+    fn a_file_is_read_by_all_threads() {
+        let text: String = (0..500_000_u32).map(|i| format!("{} \u{3000}é{} ", i % 977, i % 1013)).collect();
+        let mut expected = WordCounts::default();
+        expected.add_text(text.as_bytes()).unwrap();
+        let path = std::env::temp_dir().join(format!("exactbpe-test-{}", std::process::id()));
+        std::fs::write(&path, &text).unwrap();
+        let file = File::open(&path).unwrap();
+        for threads in 1..4 {
+            let mut counter = TextCounter::new(threads);
+            let mut offset = 0;
+            loop {
+                let size = counter.add_block_of(&file, offset).unwrap();
+                if size == 0 {
+                    break;
+                }
+                offset += size as u64;
+            }
+            assert_eq!(offset, text.len() as u64);
+            counter.end_stream().unwrap();
+            assert_eq!(counter.take().unwrap(), expected);
+        }
+        std::fs::remove_file(path).unwrap();
     }
 
     #[test]

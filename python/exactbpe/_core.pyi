@@ -40,6 +40,10 @@ class TextCounter:
     def add_utf8(self, block: bytes) -> int | None:
         """Give the offset in the stream of the first byte that is not UTF-8, if there is one."""
 
+    def add_block_of(self, path: PathLike[str] | str, offset: int) -> tuple[int, int | None]:
+        """Count the next bytes of a stream, a file that all threads read; give their number, and what
+        ``add_utf8`` gives."""
+
     def end_stream(self) -> int | None: ...
     @property
     def block(self) -> int:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
+import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -301,19 +303,49 @@ def _must_open(path: PathLike) -> None:
         pass
 
 
+def _is_file(stream: BinaryIO) -> bool:
+    """Whether the stream is a file of the system, and not one that unpacks another."""
+    return isinstance(stream, io.BufferedReader) and isinstance(stream.raw, io.FileIO)
+
+
 def _size(stream: BinaryIO) -> int | None:
-    # A file of the system, and not one that unpacks another.
-    if isinstance(stream, io.BufferedReader) and isinstance(stream.raw, io.FileIO):
-        return os.fstat(stream.fileno()).st_size or None
+    return (os.fstat(stream.fileno()).st_size or None) if _is_file(stream) else None
+
+
+def _path_of(stream: BinaryIO) -> str | None:
+    """The path of a regular file, if that file still stands there; then all threads can read it."""
+    if not _is_file(stream) or not isinstance(stream.name, (str, os.PathLike)):
+        return None
+    with contextlib.suppress(OSError):
+        if stat.S_ISREG(os.fstat(stream.fileno()).st_mode) and os.path.samestat(
+            os.fstat(stream.fileno()), os.stat(stream.name)
+        ):
+            return os.fspath(stream.name)
     return None
 
 
 def _count_blocks(counter: _core.TextCounter, stream: BinaryIO, name: object) -> Iterator[int]:
     """Count a stream block by block; gives the size of each when it is counted."""
-    while block := stream.read(counter.block):
-        _refuse(counter.add_utf8(block), name)
-        yield len(block)
+    path = _path_of(stream)
+    for size, offset in (
+        _blocks(counter, stream) if path is None else _blocks_of(counter, path, stream.tell())
+    ):
+        _refuse(offset, name)
+        yield size
     _refuse(counter.end_stream(), name)
+
+
+def _blocks(counter: _core.TextCounter, stream: BinaryIO) -> Iterator[tuple[int, int | None]]:
+    while block := stream.read(counter.block):
+        yield len(block), counter.add_utf8(block)
+
+
+def _blocks_of(counter: _core.TextCounter, path: str, start: int) -> Iterator[tuple[int, int | None]]:
+    size, offset = counter.add_block_of(path, start)
+    while size or offset is not None:
+        yield size, offset
+        start += size
+        size, offset = counter.add_block_of(path, start)
 
 
 def _refuse(offset: int | None, name: object) -> None:
