@@ -38,7 +38,7 @@ pub fn end_of_word(slots: &[u32], at: usize) -> usize {
 
 impl Part {
     /// How many slots it takes.
-    pub fn len(&self) -> usize {
+    pub fn slots(&self) -> usize {
         self.end - self.start
     }
 

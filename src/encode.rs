@@ -16,6 +16,9 @@ pub const LONG: usize = 64;
 
 const NONE: u32 = u32::MAX;
 
+/// So many short words take turns.
+const TOGETHER: usize = 8;
+
 /// Compiled rules.
 ///
 /// Symbols are numbered: first the alphabet in code point order, then what rules make, in their order, each string
@@ -28,13 +31,14 @@ pub struct Encoder {
     vocab_size: usize,
     rules: Vec<Rule>, // by rank
     ranks: RankTable,
+    in_order: bool, // whatever makes a part of a rule has a lower rank: a merge makes no pair of a lower rank than its own
 }
 
 /// Room to work in, used again from word to word.
 #[derive(Debug, Default)]
 pub struct Scratch {
-    symbols: Vec<u32>,
-    ranks: Vec<u32>,
+    short: [Short; TOGETHER],
+    long: Vec<u32>,
     before: Vec<u32>,
     after: Vec<u32>,
     waiting: Vec<Vec<u32>>, // positions of pairs, by rank; empty between words
@@ -85,7 +89,8 @@ impl Encoder {
         let rule = |(&(left, right), joined)| Rule { left: names.add(left), right: names.add(right), joined };
         let rules: Vec<Rule> = rules.iter().zip(joined).map(rule).collect();
         let ranks = RankTable::new(&rules);
-        Encoder { chars, names, alphabet_size, vocab_size, rules, ranks }
+        let in_order = are_in_order(&rules, names.symbols.len());
+        Encoder { chars, names, alphabet_size, vocab_size, rules, ranks, in_order }
     }
 
     /// The symbols, by number.
@@ -115,53 +120,86 @@ impl Encoder {
 
     /// Appends the tokens of one word, taken as it is, to `out`: symbols, or `UNKNOWN` characters.
     pub fn encode_word(&self, word: &[u8], scratch: &mut Scratch, out: &mut Vec<u32>) {
-        scratch.symbols.clear();
-        scratch.symbols.extend(chars::code_points(word).map(|code_point| match self.chars.get(code_point) {
-            0 => UNKNOWN | code_point,
-            symbol => symbol - 1,
-        }));
-        if scratch.symbols.len() <= LONG {
-            self.merge_short(scratch);
-            out.extend(&scratch.symbols);
-        } else {
-            self.merge_long(scratch);
-            out.extend(scratch.symbols.iter().filter(|&&symbol| symbol != NONE));
-        }
+        self.encode_words(&[], &[word], scratch, out, |_| {});
     }
 
-    /// The rule itself, over two small arrays: symbols, and ranks of each with the next.
-    fn merge_short(&self, Scratch { symbols, ranks, .. }: &mut Scratch) {
-        ranks.clear();
-        ranks.extend(symbols.windows(2).map(|pair| self.ranks.get(&self.rules, pair[0], pair[1])));
-        while let Some(&lowest) = ranks.iter().min()
-            && lowest != NONE
-        {
-            let joined = self.rules[lowest as usize].joined;
-            let (mut read, mut written, mut is_new) = (0, 0, false);
-            while read < symbols.len() {
-                let was_new = is_new;
-                is_new = ranks.get(read) == Some(&lowest);
-                let symbol = if is_new { joined } else { symbols[read] };
-                if written > 0 {
-                    let touched = was_new || is_new;
-                    ranks[written - 1] = if touched {
-                        self.ranks.get(&self.rules, symbols[written - 1], symbol)
-                    } else {
-                        ranks[read - 1]
-                    };
+    /// Appends the tokens of several words, each with `prefix` before it, to `out`; calls `end` with its length after each.
+    ///
+    /// A merge waits for what the last one has made of the word, so several words take turns: then they wait together.
+    pub fn encode_words(
+        &self,
+        prefix: &[u8],
+        words: &[&[u8]],
+        scratch: &mut Scratch,
+        out: &mut Vec<u32>,
+        mut end: impl FnMut(usize),
+    ) {
+        for words in words.chunks(TOGETHER) {
+            let mut waiting = [0; TOGETHER];
+            let mut n = 0;
+            for (number, (word, short)) in words.iter().zip(&mut scratch.short).enumerate() {
+                if short.start(self, prefix, word) {
+                    waiting[n] = number;
+                    n += 1;
                 }
-                symbols[written] = symbol;
-                written += 1;
-                read += if is_new { 2 } else { 1 };
             }
-            symbols.truncate(written);
-            ranks.truncate(written - 1);
+            while n > 0 {
+                let mut next = 0;
+                while next < n {
+                    if scratch.short[waiting[next]].round(self) {
+                        next += 1;
+                    } else {
+                        n -= 1;
+                        waiting[next] = waiting[n];
+                    }
+                }
+            }
+            for (number, word) in words.iter().enumerate() {
+                let short = &scratch.short[number];
+                if short.is_too_long {
+                    let long = &mut scratch.long;
+                    long.clear();
+                    for part in [prefix, word] {
+                        let mut at = 0;
+                        while at < part.len() {
+                            let (symbol, length) = self.symbol_at(part, at);
+                            long.push(symbol);
+                            at += length;
+                        }
+                    }
+                    self.merge_long(scratch);
+                    out.extend(scratch.long.iter().filter(|&&symbol| symbol != NONE));
+                } else {
+                    let mut live = short.live;
+                    while live > 0 {
+                        out.push(short.symbols[place(live)]);
+                        live &= live - 1;
+                    }
+                }
+                end(out.len());
+            }
         }
     }
 
-    /// The same for long words: positions wait by rank, and each is looked at only when a neighbour changes. Takes
+    /// The symbol of the character that starts at `at`, and its length in bytes.
+    #[inline]
+    fn symbol_at(&self, word: &[u8], at: usize) -> (u32, usize) {
+        let (code_point, length) =
+            if word[at] < 0x80 { (u32::from(word[at]), 1) } else { chars::read(word, at) };
+        match self.chars.get(code_point) {
+            0 => (UNKNOWN | code_point, length),
+            symbol => (symbol - 1, length),
+        }
+    }
+
+    #[inline]
+    fn rank(&self, left: u32, right: u32) -> u32 {
+        self.ranks.get(&self.rules, left, right)
+    }
+
+    /// The rule for long words: positions wait by rank, and each is looked at only when a neighbour changes. Takes
     /// O(n log n) for n characters. A symbol that has become part of the one before it is `NONE`.
-    fn merge_long(&self, Scratch { symbols, before, after, waiting, queue, .. }: &mut Scratch) {
+    fn merge_long(&self, Scratch { long: symbols, before, after, waiting, queue, .. }: &mut Scratch) {
         let n = position(symbols.len());
         before.clear();
         before.extend((0..n).map(|at| at.wrapping_sub(1)));
@@ -169,7 +207,7 @@ impl Encoder {
         after.extend(1..=n);
         waiting.resize_with(self.rules.len(), Vec::new);
         let look = |symbols: &[u32], waiting: &mut [Vec<u32>], queue: &mut Ranks, at: u32, next: u32| {
-            let rank = self.ranks.get(&self.rules, symbols[at as usize], symbols[next as usize]);
+            let rank = self.rank(symbols[at as usize], symbols[next as usize]);
             if let Some(positions) = waiting.get_mut(rank as usize) {
                 if positions.is_empty() {
                     queue.push(Reverse(rank));
@@ -203,6 +241,117 @@ impl Encoder {
             }
         }
     }
+}
+
+/// A short word under way: the rule itself, over two small arrays. Nothing is moved: bits tell which places still hold a
+/// symbol.
+#[derive(Clone, Debug)]
+struct Short {
+    symbols: [u32; LONG],
+    keys: [u32; LONG], // `key_at` of the pair that starts there
+    n: usize,
+    live: u64,
+    is_too_long: bool,
+}
+
+impl Default for Short {
+    fn default() -> Short {
+        Short { symbols: [0; LONG], keys: [NONE; LONG], n: 0, live: 0, is_too_long: false }
+    }
+}
+
+/// With this many rules all words take the road of long ones: then a rank and a place do not fit into 32 bits.
+const TOO_MANY: usize = 1 << 26;
+
+/// The rank of a pair and the place where it starts as one number: the lowest one tells which pair is next, and where.
+#[inline]
+fn key_at(rank: u32, place: usize) -> u32 {
+    if rank == NONE { NONE } else { rank << 6 | position(place) }
+}
+
+/// The lowest place of a set. All are below 64; the mask spares checks.
+#[inline]
+fn place(bits: u64) -> usize {
+    bits.trailing_zeros() as usize & (LONG - 1)
+}
+
+impl Short {
+    /// Takes up a word; says whether there is anything to merge.
+    fn start(&mut self, encoder: &Encoder, prefix: &[u8], word: &[u8]) -> bool {
+        self.n = 0;
+        self.is_too_long = encoder.rules.len() >= TOO_MANY;
+        for part in [prefix, word] {
+            let mut at = 0;
+            while at < part.len() {
+                self.is_too_long |= self.n == LONG;
+                if self.is_too_long {
+                    return false;
+                }
+                let (symbol, length) = encoder.symbol_at(part, at);
+                self.symbols[self.n] = symbol;
+                self.n += 1;
+                at += length;
+            }
+        }
+        self.live = u64::MAX.checked_shr(64 - position(self.n)).unwrap_or(0);
+        self.keys[..self.n.next_multiple_of(8)].fill(NONE);
+        for (place, (key, pair)) in self.keys.iter_mut().zip(self.symbols[..self.n].windows(2)).enumerate() {
+            *key = key_at(encoder.rank(pair[0], pair[1]), place);
+        }
+        true
+    }
+
+    /// The lowest key.
+    #[inline]
+    fn lowest(&self) -> u32 {
+        // Eight at a time, so that no loop ends where it cannot be foreseen.
+        let mut lowest = [NONE; 8];
+        for eight in &self.keys.as_chunks::<8>().0[..self.n.div_ceil(8)] {
+            lowest.iter_mut().zip(eight).for_each(|(lowest, &key)| *lowest = key.min(*lowest));
+        }
+        lowest.into_iter().fold(NONE, u32::min)
+    }
+
+    /// Takes the lowest rank and replaces its pair everywhere; says whether there was one.
+    #[inline]
+    fn round(&mut self, encoder: &Encoder) -> bool {
+        let lowest = self.lowest();
+        let rank = lowest >> 6;
+        let Some(&Rule { joined, .. }) = encoder.rules.get(rank as usize) else { return false };
+        let Short { symbols, keys, n, live, .. } = self;
+        let mut at = lowest as usize & (LONG - 1);
+        loop {
+            let behind = *live & (u64::MAX << at << 1);
+            let second = behind & behind.wrapping_neg();
+            let third = behind & !second;
+            let before = *live & !(u64::MAX << at);
+            *live &= !second;
+            symbols[at] = joined;
+            keys[place(second)] = NONE;
+            keys[at] =
+                if third == 0 { NONE } else { key_at(encoder.rank(joined, symbols[place(third)]), at) };
+            if before > 0 {
+                let before = 63 - before.leading_zeros() as usize;
+                keys[before] = key_at(encoder.rank(symbols[before], joined), before);
+            }
+            // Within a round a pair of lower rank may come into being. Where rules are in order none does, and the next
+            // look finds what is left of this round.
+            match if encoder.in_order { None } else { (at + 1..*n).find(|&next| keys[next] >> 6 == rank) } {
+                Some(next) => at = next,
+                None => return true,
+            }
+        }
+    }
+}
+
+/// Whether all rules that make a part of another one have lower ranks than it.
+fn are_in_order(rules: &[Rule], symbols: usize) -> bool {
+    let mut made = vec![None; symbols]; // by symbol: the last rank that makes it
+    for (rank, rule) in rules.iter().enumerate() {
+        made[rule.joined as usize] = Some(rank);
+    }
+    let is_before = |part: u32, rank| made[part as usize].is_none_or(|made| made < rank);
+    rules.iter().enumerate().all(|(rank, rule)| is_before(rule.left, rank) && is_before(rule.right, rank))
 }
 
 /// Strings and their numbers.
@@ -256,51 +405,60 @@ impl Names {
     }
 }
 
-/// Ranks of pairs: open addressing with linear probing, at most half full. A slot holds some bits of the pair's hash
-/// and 1 + its rank, 0 for none: half the memory of the pair itself, and the rule is looked at only when the bits agree.
+/// Ranks of pairs: open addressing with linear probing, at most half full. A slot holds 1 + the rank, 0 for none, and in
+/// the bits that ranks leave free some of the pair's hash: a third of the memory of the pair itself, and the rule is looked
+/// at only when these agree. Most pairs have no rank, and nearly all of those are sent away by a filter that stays in the
+/// nearest caches.
 #[derive(Debug)]
 struct RankTable {
-    slots: Vec<(u32, u32)>,
+    slots: Vec<u32>,
+    seed: u64,
     bits: u32,
+    mask: u32,        // of the bits that ranks take
+    filter: Vec<u64>, // a set of bits, by hash: eight bits a rule
 }
 
 impl RankTable {
     fn new(rules: &[Rule]) -> RankTable {
         let bits = hash::bits_for(rules.len() * 2 + 2);
-        let mut table = RankTable { slots: vec![(0, 0); 1 << bits], bits };
+        let mask = u32::MAX >> position(rules.len()).leading_zeros().min(31);
+        let filter = vec![0; (1_usize << bits).div_ceil(16)];
+        let mut table = RankTable { slots: vec![0; 1 << bits], seed: hash::seed(), bits, mask, filter };
         for (rank, rule) in (0..).zip(rules) {
-            let (at, found) = table.find(rules, rule.left, rule.right);
-            if found == NONE {
-                table.slots[at].1 = rank + 1; // else the pair has a lower one
+            let hash = hash::number(table.seed, key(rule.left, rule.right));
+            let at = table.find(rules, rule.left, rule.right, hash);
+            if table.slots[at] == 0 {
+                table.slots[at] = table.tag(hash) | (rank + 1); // else the pair has a lower one
             }
+            let (word, bit) = table.filter_bit(hash);
+            table.filter[word] |= bit;
         }
         table
     }
 
-    /// The rank of a pair or `NONE`, and the slot where that shows.
+    /// The rank of a pair, or `NONE`.
     #[inline]
-    #[allow(clippy::cast_possible_truncation, reason = "the low bits of the hash are wanted")]
-    fn find(&mut self, rules: &[Rule], left: u32, right: u32) -> (usize, u32) {
-        let hash = hash::number(hash::seed(), key(left, right));
-        let at = self.probe(rules, left, right, hash);
-        let slot = &mut self.slots[at];
-        if slot.1 == 0 {
-            slot.0 = hash as u32;
+    fn get(&self, rules: &[Rule], left: u32, right: u32) -> u32 {
+        let hash = hash::number(self.seed, key(left, right));
+        let (word, bit) = self.filter_bit(hash);
+        if self.filter[word] & bit == 0 {
+            return NONE;
         }
-        (at, slot.1.wrapping_sub(1))
+        (self.slots[self.find(rules, left, right, hash)] & self.mask).wrapping_sub(1)
     }
 
+    /// The slot of a pair, or the empty one where it belongs.
     #[inline]
-    #[allow(clippy::cast_possible_truncation, reason = "the low bits of the hash are wanted")]
-    fn probe(&self, rules: &[Rule], left: u32, right: u32, hash: u64) -> usize {
+    fn find(&self, rules: &[Rule], left: u32, right: u32, hash: u64) -> usize {
+        let tag = self.tag(hash);
         let mut at = hash::slot(hash, self.bits);
         loop {
-            let (tag, rank) = self.slots[at];
-            if rank == 0 {
+            let slot = self.slots[at];
+            if slot == 0 {
                 return at;
             }
-            if tag == hash as u32 {
-                let rule = &rules[rank as usize - 1];
+            if slot & !self.mask == tag {
+                let rule = &rules[(slot & self.mask) as usize - 1];
                 if (rule.left, rule.right) == (left, right) {
                     return at;
                 }
@@ -309,11 +467,16 @@ impl RankTable {
         }
     }
 
-    /// The rank of a pair, or `NONE`.
     #[inline]
-    fn get(&self, rules: &[Rule], left: u32, right: u32) -> u32 {
-        let hash = hash::number(hash::seed(), key(left, right));
-        self.slots[self.probe(rules, left, right, hash)].1.wrapping_sub(1)
+    #[allow(clippy::cast_possible_truncation, reason = "the low bits of the hash are wanted")]
+    fn tag(&self, hash: u64) -> u32 {
+        hash as u32 & !self.mask
+    }
+
+    #[inline]
+    #[allow(clippy::cast_possible_truncation, reason = "the low bits of the hash are wanted")]
+    fn filter_bit(&self, hash: u64) -> (usize, u64) {
+        ((hash >> 6) as usize & (self.filter.len() - 1), 1 << (hash & 63))
     }
 }
 

@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::learn::{Goal, Learner, Stopped};
 use crate::text_counter::TextCounter;
 use crate::tokenizer::{Session, Tokenizer, Unknown};
-use crate::{chars, counts_file, whitespace};
+use crate::{chars, counts_file, parallel, whitespace};
 use pyo3::exceptions::{PyMemoryError, PyOSError, PyOverflowError, PyTypeError, PyUnicodeDecodeError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -17,10 +17,8 @@ use pyo3::types::{PyByteArray, PyBytes, PyIterator, PyList, PyString, PyTuple};
 use std::borrow::Cow;
 use std::fs::File;
 use std::io::BufWriter;
-use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::ScopedJoinHandle;
 use std::time::Duration;
 
 /// Texts shorter than this are encoded with the GIL held: letting it go would cost more.
@@ -496,8 +494,10 @@ impl PyTokenizer {
     }
 
     fn encode(&self, py: Python<'_>, text: &Bound<'_, PyString>) -> PyResult<Vec<u32>> {
-        let mut ids = self.symbols(py, text)?;
-        if self.tokenizer.ids(&mut ids, 0) { Ok(ids) } else { Err(self.unknown(py, &bytes(text)?)) }
+        let symbols = self.symbols(py, text)?;
+        self.tokenizer
+            .ids_of(symbols)
+            .ok_or_else(|| bytes(text).map_or_else(|error| error, |text| self.unknown(py, &text)))
     }
 
     fn count(&self, py: Python<'_>, text: &Bound<'_, PyString>) -> PyResult<usize> {
@@ -549,11 +549,11 @@ impl PyTokenizer {
         let bytes = strings.iter().map(bytes).collect::<PyResult<Vec<_>>>()?;
         let texts: Vec<&[u8]> = bytes.iter().map(|text| &**text).collect();
         let mut counts = Vec::with_capacity(texts.len());
-        let count = |text: &[u8], session: &mut Session, counts: &mut Vec<usize>| {
-            let mut symbols = Vec::new();
-            self.tokenizer.symbols(text, session, &mut symbols);
-            counts.push(self.tokenizer.count(&symbols));
-            true
+        let count = |texts: &[&[u8]], session: &mut Session| {
+            let (mut symbols, mut start, mut ends) = (Vec::new(), 0, Vec::with_capacity(texts.len()));
+            self.tokenizer.symbols(texts, session, &mut symbols, |end| ends.push(end));
+            let one = |end| self.tokenizer.count(&symbols[std::mem::replace(&mut start, end)..end]);
+            Ok(ends.into_iter().map(one).collect::<Vec<_>>())
         };
         let refused = self.batch(py, &texts, threads, &count, |made| counts.extend(made))?;
         debug_assert!(refused.is_ok(), "counting refuses nothing");
@@ -561,8 +561,8 @@ impl PyTokenizer {
     }
 }
 
-/// What becomes of one text, and where the results of one thread go; false refuses the text.
-type Work<'a, R> = dyn Fn(&[u8], &mut Session, &mut R) -> bool + Sync + 'a;
+/// What one thread makes of some texts; `Err` is the index of a text that is refused.
+type Work<'a, R> = dyn Fn(&[&[u8]], &mut Session) -> Result<R, usize> + Sync + 'a;
 
 impl PyTokenizer {
     fn token<'py>(&self, py: Python<'py>, symbol: u32) -> PyResult<Bound<'py, PyString>> {
@@ -594,11 +594,11 @@ impl PyTokenizer {
         let mut symbols = Vec::new();
         self.with_session(|session| {
             if text.len() < SHORT_TEXT {
-                self.tokenizer.symbols(&text, session, &mut symbols);
+                self.tokenizer.symbols(&[&text], session, &mut symbols, |_| {});
                 return Ok(());
             }
             for piece in whitespace::cut(&text, text.len().div_ceil(PIECE)) {
-                py.detach(|| self.tokenizer.symbols(piece, session, &mut symbols));
+                py.detach(|| self.tokenizer.symbols(&[piece], session, &mut symbols, |_| {}));
                 py.check_signals()?;
             }
             Ok::<(), PyErr>(())
@@ -615,26 +615,26 @@ impl PyTokenizer {
         refusal: &dyn Fn(usize) -> PyErr,
     ) -> PyResult<(Bound<'py, PyByteArray>, Bound<'py, PyByteArray>)> {
         let mut offsets = vec![0_i64];
-        let mut ids: Vec<u32> = Vec::new();
-        let encode = |text: &[u8], session: &mut Session, (ids, lengths): &mut (Vec<u32>, Vec<usize>)| {
-            let start = ids.len();
-            self.tokenizer.symbols(text, session, ids);
-            let all_known = self.tokenizer.ids(ids, start);
-            lengths.push(ids.len() - start);
-            all_known
+        let mut parts: Vec<Vec<u32>> = Vec::new();
+        let encode = |texts: &[&[u8]], session: &mut Session| {
+            let (mut ids, mut ends) = (Vec::new(), Vec::with_capacity(texts.len()));
+            self.tokenizer.encode(texts, session, &mut ids, &mut ends)?;
+            Ok((ids, ends))
         };
-        let refused = self.batch(py, texts, threads, &encode, |(part, lengths)| {
-            ids.extend(part);
-            let mut end = offsets.last().copied().unwrap_or(0);
-            offsets.extend(lengths.into_iter().map(|length| {
-                end += i64::try_from(length).unwrap_or(i64::MAX);
-                end
-            }));
+        let refused = self.batch(py, texts, threads, &encode, |(ids, ends)| {
+            let start = offsets.last().copied().unwrap_or(0);
+            offsets.extend(ends.into_iter().map(|end| start + i64::try_from(end).unwrap_or(i64::MAX)));
+            parts.push(ids);
         })?;
         refused.map_err(refusal)?;
-        let ids = PyByteArray::new_with(py, ids.len() * 4, |bytes| {
+        let size = parts.iter().map(Vec::len).sum::<usize>() * 4;
+        let ids = PyByteArray::new_with(py, size, |mut bytes| {
             py.detach(|| {
-                bytes.as_chunks_mut().0.iter_mut().zip(&ids).for_each(|(b, id)| *b = id.to_ne_bytes())
+                for ids in parts {
+                    let (part, rest) = std::mem::take(&mut bytes).split_at_mut(ids.len() * 4);
+                    part.as_chunks_mut().0.iter_mut().zip(&ids).for_each(|(b, id)| *b = id.to_ne_bytes());
+                    bytes = rest;
+                }
             });
             Ok(())
         })?;
@@ -647,12 +647,12 @@ impl PyTokenizer {
 
     /// Encodes texts on several threads, some megabytes at a time. `one` works on a text, `each` gets
     /// the results of the threads in order. `Err` is the index of a text that is refused.
-    fn batch<R: Default + Send>(
+    fn batch<R: Send>(
         &self,
         py: Python<'_>,
         texts: &[&[u8]],
         threads: usize,
-        one: &Work<'_, R>,
+        work: &Work<'_, R>,
         mut each: impl FnMut(R),
     ) -> PyResult<Result<(), usize>> {
         let mut done = 0;
@@ -666,30 +666,13 @@ impl PyTokenizer {
                 }
                 groups.push(start..done);
             }
-            let work = |group: Range<usize>| {
-                self.with_session(|session| {
-                    let mut result = R::default();
-                    for index in group {
-                        if !one(texts[index], session, &mut result) {
-                            return Err(index);
-                        }
-                    }
-                    Ok(result)
-                })
-            };
             let results = py.detach(|| {
-                std::thread::scope(|scope| {
-                    let own = groups.pop();
-                    let others: Vec<_> =
-                        groups.into_iter().map(|group| scope.spawn(move || work(group))).collect();
-                    let own = own.map(work);
-                    let join = |other: ScopedJoinHandle<'_, _>| {
-                        other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-                    };
-                    others.into_iter().map(join).chain(own).collect::<Result<Vec<R>, usize>>()
+                parallel::run(&mut groups, |group| {
+                    let refused = |index| group.start + index;
+                    self.with_session(|session| work(&texts[group.clone()], session)).map_err(refused)
                 })
             });
-            match results {
+            match results.into_iter().collect::<Result<Vec<R>, usize>>() {
                 Ok(results) => results.into_iter().for_each(&mut each),
                 Err(refused) => return Ok(Err(refused)),
             }

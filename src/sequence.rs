@@ -84,7 +84,7 @@ impl Sequence {
     pub fn compact(&mut self, most: usize, threads: usize) -> bool {
         let Sequence { slots, runs, compacted, .. } = self;
         let parts = compacted.get_or_insert_with(|| compaction::parts(slots, runs, threads));
-        let lengths: Vec<_> = parts.iter().map(Part::len).collect();
+        let lengths: Vec<_> = parts.iter().map(Part::slots).collect();
         let mut work: Vec<_> = parts.iter_mut().zip(parallel::pieces(&mut slots[1..], lengths)).collect();
         parallel::run(&mut work, |(part, slots)| part.advance(slots, runs, most));
         if !parts.iter().all(Part::is_done) {

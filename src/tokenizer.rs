@@ -35,8 +35,8 @@ pub struct Tokenizer {
 pub struct Session {
     scratch: Scratch,
     cache: Cache,
-    word: Vec<u8>,
-    run: Vec<u32>,
+    new: Vec<u32>, // the tokens of words that are not in the cache
+    ends: Vec<usize>,
 }
 
 /// How many words are looked up together, so that their cache misses overlap.
@@ -48,74 +48,151 @@ impl Tokenizer {
         Session {
             scratch: Scratch::default(),
             cache: Cache::new(self.cache_bytes),
-            word: Vec::new(),
-            run: Vec::new(),
+            new: Vec::new(),
+            ends: Vec::new(),
         }
     }
 
-    /// Appends the tokens of `text` to `out`, as symbols of the encoder or `UNKNOWN` characters.
-    pub fn symbols(&self, text: &[u8], session: &mut Session, out: &mut Vec<u32>) {
+    /// Appends the ids of texts to `ids`, and where those of each end to `ends`. `Err` is the index of a text that holds a
+    /// character without an id, where such texts are refused; `first_unknown` tells more.
+    pub fn encode(
+        &self,
+        texts: &[&[u8]],
+        session: &mut Session,
+        ids: &mut Vec<u32>,
+        ends: &mut Vec<usize>,
+    ) -> Result<(), usize> {
+        let (mut start, first) = (ids.len(), ends.len());
+        self.symbols(texts, session, ids, |end| ends.push(end));
+        if self.are_known(&ids[start..]) {
+            return Ok(());
+        }
+        let (symbols, offset) = (ids.split_off(start), start);
+        for (index, end) in ends[first..].iter_mut().enumerate() {
+            let of_text = start - offset..*end - offset;
+            start = *end;
+            self.ids(&symbols[of_text], ids).ok_or(index)?;
+            *end = ids.len();
+        }
+        Ok(())
+    }
+
+    /// Appends the tokens of texts to `out`, as symbols of the encoder or `UNKNOWN` characters; calls `end` with its length
+    /// after each text.
+    pub fn symbols(
+        &self,
+        texts: &[&[u8]],
+        session: &mut Session,
+        out: &mut Vec<u32>,
+        mut end: impl FnMut(usize),
+    ) {
         let mut batch = [Lookup::default(); BATCH];
         let mut n = 0;
-        whitespace::for_each_word(text, |start, end| {
-            batch[n] = session.cache.lookup(text, start, end);
-            n += 1;
-            if n == BATCH {
-                n = 0;
-                self.resolve(text, &batch, session, out);
-            }
-        });
-        self.resolve(text, &batch[..n], session, out);
+        let mut ends = Vec::new(); // of texts, in words of the batch
+        for text in texts {
+            whitespace::for_each_word(text, |start, stop| {
+                batch[n] = session.cache.lookup(text, start, stop);
+                n += 1;
+                if n == BATCH {
+                    n = 0;
+                    self.resolve(&batch, &mut ends, session, out, &mut end);
+                }
+            });
+            ends.push(n);
+        }
+        self.resolve(&batch[..n], &mut ends, session, out, &mut end);
     }
 
-    fn resolve(&self, text: &[u8], batch: &[Lookup], session: &mut Session, out: &mut Vec<u32>) {
-        let Session { scratch, cache, word, run } = session;
+    fn resolve(
+        &self,
+        batch: &[Lookup<'_>],
+        text_ends: &mut Vec<usize>,
+        session: &mut Session,
+        out: &mut Vec<u32>,
+        end: &mut impl FnMut(usize),
+    ) {
+        let Session { scratch, cache, new, ends } = session;
         // Touch all slots first, so that their cache misses overlap.
-        let touched =
-            batch.iter().filter_map(|lookup| cache.slots.get(lookup.slot)).map(|slots| slots[0].key[0]);
-        std::hint::black_box(touched.fold(0, |sum, key| sum ^ key));
-        for lookup in batch {
+        std::hint::black_box(batch.iter().fold(0, |sum, lookup| sum ^ cache.touch(lookup)));
+        let mut found = [[END; 4]; BATCH];
+        let mut words = [&[][..]; BATCH];
+        let mut missing = 0;
+        for (lookup, found) in batch.iter().zip(&mut found) {
             if let Some(run) = cache.get(lookup) {
-                let len = run.iter().filter(|&&symbol| symbol != END).count();
-                out.extend_from_slice(&run[..len]);
+                *found = *run;
+            } else if cache.get_long(lookup).is_some() {
+                found[0] = ELSEWHERE;
+            } else {
+                words[missing] = lookup.word;
+                missing += 1;
+            }
+        }
+        new.clear();
+        ends.clear();
+        self.encoder.encode_words(&self.prefix, &words[..missing], scratch, new, |end| ends.push(end));
+        // Short runs are gathered four symbols at a time, which is faster than as many as there are.
+        let mut gathered = [0; 4 * BATCH];
+        let (mut n, mut start, mut next) = (0, 0, ends.iter());
+        let mut text_ends = text_ends.drain(..).peekable();
+        for (place, (lookup, found)) in batch.iter().zip(&found).enumerate() {
+            while text_ends.next_if_eq(&place).is_some() {
+                end(out.len() + n);
+            }
+            if found[0] < ELSEWHERE {
+                gathered[n..n + 4].copy_from_slice(found);
+                n += found.iter().map(|&symbol| usize::from(symbol != END)).sum::<usize>();
                 continue;
             }
-            let bytes = &text[lookup.start..lookup.end];
-            run.clear();
-            if self.prefix.is_empty() {
-                self.encoder.encode_word(bytes, scratch, run);
-            } else {
-                word.clear();
-                word.extend(&self.prefix);
-                word.extend(bytes);
-                self.encoder.encode_word(word, scratch, run);
+            out.extend_from_slice(&gathered[..n]);
+            n = 0;
+            if found[0] == ELSEWHERE {
+                out.extend_from_slice(cache.get_long(lookup).unwrap_or_default());
+            } else if let Some(&end) = next.next() {
+                out.extend_from_slice(&new[start..end]);
+                start = end;
             }
-            cache.put(lookup, run);
-            out.extend(&*run);
+        }
+        out.extend_from_slice(&gathered[..n]);
+        text_ends.for_each(|_| end(out.len()));
+        let missing = batch.iter().zip(&found).filter(|(_, found)| found[0] == END);
+        let mut start = 0;
+        for ((lookup, _), &end) in missing.zip(&*ends) {
+            cache.put(lookup, &new[start..end]);
+            start = end;
         }
     }
 
-    /// Turns the symbols from `start` on into ids; says whether all have one. If not, `first_unknown` tells more.
-    pub fn ids(&self, symbols: &mut Vec<u32>, start: usize) -> bool {
-        let known = position(self.encoder.vocab_size());
-        if symbols[start..].iter().all(|&symbol| symbol < known) {
-            return true;
+    /// The ids of symbols; `None` if one has none.
+    pub fn ids_of(&self, symbols: Vec<u32>) -> Option<Vec<u32>> {
+        if self.are_known(&symbols) {
+            return Some(symbols);
         }
-        let rest = symbols.split_off(start);
+        let mut ids = Vec::with_capacity(symbols.len());
+        self.ids(&symbols, &mut ids).map(|()| ids)
+    }
+
+    fn are_known(&self, symbols: &[u32]) -> bool {
+        let known = position(self.encoder.vocab_size());
+        symbols.iter().all(|&symbol| symbol < known)
+    }
+
+    /// Appends the ids of symbols to `ids`; `None` if one has none.
+    fn ids(&self, symbols: &[u32], ids: &mut Vec<u32>) -> Option<()> {
+        let known = position(self.encoder.vocab_size());
         let mut spelled = Vec::with_capacity(4);
-        for symbol in rest {
+        for &symbol in symbols {
             match self.unknown {
-                _ if symbol < known => symbols.push(symbol),
-                Unknown::Refuse => return false,
-                Unknown::Token(id) => symbols.push(id),
+                _ if symbol < known => ids.push(symbol),
+                Unknown::Refuse => return None,
+                Unknown::Token(id) => ids.push(id),
                 Unknown::Bytes(id) => {
                     spelled.clear();
                     chars::push(&mut spelled, self.code_point(symbol));
-                    symbols.extend(spelled.iter().map(|&byte| id + u32::from(byte)));
+                    ids.extend(spelled.iter().map(|&byte| id + u32::from(byte)));
                 }
             }
         }
-        true
+        Some(())
     }
 
     /// The first character of `text` that has no id, and its place in characters; `None` for one of the prefix.
@@ -127,7 +204,7 @@ impl Tokenizer {
         whitespace::for_each_word(text, |start, end| {
             let mut run = Vec::new();
             if first.is_none() {
-                self.symbols(&text[start..end], &mut session, &mut run);
+                self.symbols(&[&text[start..end]], &mut session, &mut run, |_| {});
             }
             let mut at = 0;
             for symbol in run {
@@ -169,24 +246,30 @@ impl Tokenizer {
     }
 }
 
+/// Ends a run of less than four symbols; no symbol is as high.
 const END: u32 = u32::MAX;
+
+/// Instead of a run: it stands among the long words.
+const ELSEWHERE: u32 = END - 1;
 
 /// A word of the text, where it would stand in the cache, and what stands there.
 #[derive(Clone, Copy, Debug, Default)]
-struct Lookup {
-    start: usize,
-    end: usize,
-    key: [u64; 2], // [0, 0] for a word that is not cached
+struct Lookup<'a> {
+    word: &'a [u8],
+    key: [u64; 2], // [0, 0] for a word that counts as long
     slot: usize,
 }
 
 /// Words of up to 16 bytes that have at most four tokens. A word may stand in either of two slots, which share a cache
 /// line. It comes into the second one, and goes on to the first when it is met again: words that occur once, most of
-/// all, push out only each other.
+/// all, push out only each other. Longer words stand in slots four times as large, the last one that came to each.
 #[derive(Debug)]
 struct Cache {
     slots: Vec<[Slot; 2]>,
     bits: u32,
+    long: Vec<LongSlot>,
+    long_bits: u32,
+    seed: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -195,31 +278,57 @@ struct Slot {
     run: [u32; 4], // padded with `END`
 }
 
+#[derive(Clone, Copy, Debug)]
+struct LongSlot {
+    word: [u8; 62],
+    length: u8, // 0 marks an empty slot
+    symbols: u8,
+    run: [u32; 16],
+}
+
 impl Cache {
     fn new(bytes: usize) -> Cache {
-        let bits = (bytes / size_of::<[Slot; 2]>()).checked_ilog2().unwrap_or(0).min(32);
+        let slots = |size: usize, bytes: usize| (bytes / size).checked_ilog2().unwrap_or(0).min(32);
+        let bits = slots(size_of::<[Slot; 2]>(), bytes / 4 * 3);
+        let long_bits = slots(size_of::<LongSlot>(), bytes / 4);
         let empty = Slot { key: [0; 2], run: [0; 4] };
-        Cache { slots: vec![[empty; 2]; if bits > 0 { 1 << bits } else { 0 }], bits }
+        let empty_long = LongSlot { word: [0; 62], length: 0, symbols: 0, run: [0; 16] };
+        let number = |bits: u32| if bits > 0 { 1_usize << bits } else { 0 };
+        Cache {
+            slots: vec![[empty; 2]; number(bits)],
+            bits,
+            long: vec![empty_long; number(long_bits)],
+            long_bits,
+            seed: hash::seed(),
+        }
     }
 
     #[inline]
-    fn lookup(&self, text: &[u8], start: usize, end: usize) -> Lookup {
-        let len = end - start;
-        // A NUL at the end of a word would look like no byte at all.
-        if len > 16 || text[end - 1] == 0 || self.bits == 0 {
-            return Lookup { start, end, ..Lookup::default() };
+    fn lookup<'a>(&self, text: &'a [u8], start: usize, end: usize) -> Lookup<'a> {
+        let word = &text[start..end];
+        // A NUL at the end of a short word would look like no byte at all.
+        if word.len() > 16 || word.ends_with(&[0]) {
+            let hash = if self.long_bits > 0 { hash::bytes(self.seed, word) } else { 0 };
+            return Lookup { word, key: [0; 2], slot: hash::slot(hash, self.long_bits.max(1)) };
         }
-        let key = key_of(text, start, len);
-        let slot = hash::slot(hash::mix(key[0] ^ hash::seed(), key[1] ^ 0x9e37_79b9_7f4a_7c15), self.bits);
-        Lookup { start, end, key, slot }
+        let key = key_of(text, start, word.len());
+        let hash = hash::mix(key[0] ^ self.seed, key[1] ^ 0x9e37_79b9_7f4a_7c15);
+        Lookup { word, key, slot: hash::slot(hash, self.bits.max(1)) }
+    }
+
+    /// A number from the slot.
+    #[inline]
+    fn touch(&self, lookup: &Lookup<'_>) -> u64 {
+        if lookup.key == [0; 2] {
+            self.long.get(lookup.slot).map_or(0, |slot| u64::from(slot.length))
+        } else {
+            self.slots.get(lookup.slot).map_or(0, |slots| slots[0].key[0])
+        }
     }
 
     #[inline]
-    fn get(&mut self, lookup: &Lookup) -> Option<&[u32; 4]> {
-        let slots = self.slots.get_mut(lookup.slot)?;
-        if lookup.key[0] == 0 {
-            return None;
-        }
+    fn get(&mut self, lookup: &Lookup<'_>) -> Option<&[u32; 4]> {
+        let slots = self.slots.get_mut(lookup.slot).filter(|_| lookup.key != [0; 2])?;
         if slots[0].key != lookup.key {
             if slots[1].key != lookup.key {
                 return None;
@@ -229,11 +338,28 @@ impl Cache {
         Some(&slots[0].run)
     }
 
-    fn put(&mut self, lookup: &Lookup, run: &[u32]) {
-        if lookup.key[0] != 0 && run.len() <= 4 {
-            let slot = &mut self.slots[lookup.slot][1];
-            *slot = Slot { key: lookup.key, run: [END; 4] };
-            slot.run[..run.len()].copy_from_slice(run);
+    fn get_long(&self, lookup: &Lookup<'_>) -> Option<&[u32]> {
+        let slot = self.long.get(lookup.slot).filter(|_| lookup.key == [0; 2])?;
+        let is_it = slot.length > 0 && &slot.word[..usize::from(slot.length)] == lookup.word;
+        is_it.then(|| &slot.run[..usize::from(slot.symbols)])
+    }
+
+    fn put(&mut self, lookup: &Lookup<'_>, run: &[u32]) {
+        if lookup.key != [0; 2] {
+            if let Some(slots) = self.slots.get_mut(lookup.slot)
+                && run.len() <= 4
+            {
+                slots[1] = Slot { key: lookup.key, run: [END; 4] };
+                slots[1].run[..run.len()].copy_from_slice(run);
+            }
+        } else if let Some(slot) = self.long.get_mut(lookup.slot)
+            && let (Some(place), Some(places)) =
+                (slot.word.get_mut(..lookup.word.len()), slot.run.get_mut(..run.len()))
+            && let (Ok(length), Ok(symbols)) = (u8::try_from(lookup.word.len()), u8::try_from(run.len()))
+        {
+            place.copy_from_slice(lookup.word);
+            places.copy_from_slice(run);
+            (slot.length, slot.symbols) = (length, symbols);
         }
     }
 }
@@ -279,8 +405,8 @@ mod tests {
             let tokenizer = tokenizer(cache_bytes, "", Unknown::Refuse);
             let mut session = tokenizer.session();
             let mut out = Vec::new();
-            tokenizer.symbols(text.as_bytes(), &mut session, &mut out);
-            tokenizer.symbols(text.as_bytes(), &mut session, &mut out);
+            tokenizer.symbols(&[text.as_bytes()], &mut session, &mut out, |_| {});
+            tokenizer.symbols(&[text.as_bytes()], &mut session, &mut out, |_| {});
             let mut plain = Vec::new();
             for word in text.split_whitespace() {
                 tokenizer.encoder.encode_word(word.as_bytes(), &mut Scratch::default(), &mut plain);
@@ -296,11 +422,14 @@ mod tests {
         // Ids: a 0, b 1, c 2, ab 3, cab 4, abab 5.
         let ids = |unknown| {
             let tokenizer = tokenizer(1 << 10, "c", unknown);
-            let mut out = Vec::new();
-            tokenizer.symbols("ab\u{1f600} é".as_bytes(), &mut tokenizer.session(), &mut out);
-            let count = tokenizer.count(&out);
-            tokenizer.ids(&mut out, 0).then(|| {
-                assert_eq!(out.len(), count);
+            let (mut out, mut ends) = (Vec::new(), Vec::new());
+            let texts = ["ab\u{1f600}".as_bytes(), b"", "é".as_bytes()];
+            let mut symbols = Vec::new();
+            tokenizer.symbols(&texts, &mut tokenizer.session(), &mut symbols, |_| {});
+            let encoded = tokenizer.encode(&texts, &mut tokenizer.session(), &mut out, &mut ends);
+            encoded.is_ok().then(|| {
+                assert_eq!(out.len(), tokenizer.count(&symbols));
+                assert_eq!((ends[0], ends[2]), (ends[1], out.len()));
                 out
             })
         };

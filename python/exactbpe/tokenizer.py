@@ -72,7 +72,7 @@ class Tokenizer:
         *,
         unknown: str = "error",
         word_prefix: str = "",
-        cache_bytes: int = 1 << 24,
+        cache_bytes: int = 3 << 23,
     ) -> None:
         if not isinstance(unknown, str):
             raise not_a_str("unknown", unknown)
