@@ -31,7 +31,7 @@ pub struct Encoder {
     vocab_size: usize,
     rules: Vec<Rule>, // by rank
     ranks: RankTable,
-    in_order: bool, // whatever makes a part of a rule has a lower rank: a merge makes no pair of a lower rank than its own
+    in_order: bool,
 }
 
 /// Room to work in, used again from word to word.
@@ -89,7 +89,11 @@ impl Encoder {
         let rule = |(&(left, right), joined)| Rule { left: names.add(left), right: names.add(right), joined };
         let rules: Vec<Rule> = rules.iter().zip(joined).map(rule).collect();
         let ranks = RankTable::new(&rules);
-        let in_order = are_in_order(&rules, names.symbols.len());
+        let is_new = |(rank, rule): (usize, &Rule)| {
+            let joined = position(alphabet_size + rank);
+            rule.joined == joined && rule.left < joined && rule.right < joined
+        };
+        let in_order = rules.iter().enumerate().all(is_new);
         Encoder { chars, names, alphabet_size, vocab_size, rules, ranks, in_order }
     }
 
@@ -106,6 +110,12 @@ impl Encoder {
     /// The rules, in symbols.
     pub fn rules(&self) -> impl ExactSizeIterator<Item = (u32, u32)> {
         self.rules.iter().map(|rule| (rule.left, rule.right))
+    }
+
+    /// Whether each rule makes a new symbol, of characters of the alphabet or what rules before it made. Every trained list
+    /// is so; then a merge makes no pair of a lower rank than its own.
+    pub fn is_in_order(&self) -> bool {
+        self.in_order
     }
 
     /// How many symbols are characters of the alphabet.
@@ -342,16 +352,6 @@ impl Short {
             }
         }
     }
-}
-
-/// Whether all rules that make a part of another one have lower ranks than it.
-fn are_in_order(rules: &[Rule], symbols: usize) -> bool {
-    let mut made = vec![None; symbols]; // by symbol: the last rank that makes it
-    for (rank, rule) in rules.iter().enumerate() {
-        made[rule.joined as usize] = Some(rank);
-    }
-    let is_before = |part: u32, rank| made[part as usize].is_none_or(|made| made < rank);
-    rules.iter().enumerate().all(|(rank, rule)| is_before(rule.left, rank) && is_before(rule.right, rank))
 }
 
 /// Strings and their numbers.

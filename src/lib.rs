@@ -17,6 +17,7 @@ pub mod error;
 pub mod hash;
 pub mod layout;
 pub mod learn;
+pub mod model_text;
 pub mod neighbours;
 pub mod pairs;
 pub mod parallel;

@@ -7,6 +7,7 @@ use crate::count::{Word, WordCounts};
 use crate::encode::{Encoder, UNKNOWN};
 use crate::error::Error;
 use crate::learn::{Goal, Learner, Stopped};
+use crate::model_text::{self, Model};
 use crate::text_counter::TextCounter;
 use crate::tokenizer::{Session, Tokenizer, Unknown};
 use crate::{chars, counts_file, parallel, whitespace};
@@ -30,7 +31,7 @@ const PIECE: usize = 1 << 20;
 #[pymodule(gil_used = false)]
 mod _core {
     #[pymodule_export]
-    use super::{PyLearner, PyTextCounter, PyTokenizer, PyWordCounts, merge_counts_files};
+    use super::{PyLearner, PyModel, PyTextCounter, PyTokenizer, PyWordCounts, merge_counts_files};
 
     #[pymodule_export]
     #[allow(non_upper_case_globals)]
@@ -447,15 +448,7 @@ impl PyTokenizer {
             .collect::<PyResult<Vec<_>>>()?;
         let rules: Vec<(&[u8], &[u8])> = rules.iter().map(|(left, right)| (&**left, &**right)).collect();
         let encoder = py.detach(|| Encoder::new(&rules, alphabet.as_deref()));
-        let next_id = crate::sequence::position(encoder.vocab_size());
-        let unknown = match unknown {
-            "error" => Unknown::Refuse,
-            "bytes" => Unknown::Bytes(next_id),
-            _ => Unknown::Token(next_id),
-        };
-        let prefix = bytes(word_prefix)?.into_owned();
-        let tokenizer = Tokenizer { encoder, unknown, prefix, cache_bytes };
-        Ok(PyTokenizer { tokenizer, strings: PyOnceLock::new(), sessions: Mutex::default() })
+        PyTokenizer::of(encoder, unknown, word_prefix, cache_bytes)
     }
 
     /// The strings of the alphabet and of all that rules make, by id.
@@ -468,6 +461,12 @@ impl PyTokenizer {
     fn alphabet<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyString>>> {
         let size = crate::sequence::position(self.tokenizer.encoder.alphabet_size());
         (0..size).map(|symbol| self.token(py, symbol)).collect()
+    }
+
+    /// Whether the rules are as training gives them.
+    #[getter]
+    fn in_order(&self) -> bool {
+        self.tokenizer.encoder.is_in_order()
     }
 
     /// The rules, as they were given.
@@ -561,10 +560,59 @@ impl PyTokenizer {
     }
 }
 
+#[pyclass(frozen, name = "Model", module = "exactbpe._core")]
+struct PyModel(Mutex<Option<Model>>);
+
+#[pymethods]
+impl PyModel {
+    #[staticmethod]
+    fn read(py: Python<'_>, document: &[u8]) -> Option<PyModel> {
+        py.detach(|| model_text::read(document)).map(|model| PyModel(Mutex::new(Some(model))))
+    }
+
+    #[getter]
+    fn rest<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, lock(&self.0).as_ref().map_or(b"", |model| &model.rest))
+    }
+
+    #[getter]
+    fn others(&self) -> Vec<String> {
+        lock(&self.0).as_ref().map_or_else(Vec::new, |model| model.others.clone())
+    }
+
+    fn tokenizer(
+        &self,
+        unknown: &str,
+        word_prefix: &Bound<'_, PyString>,
+        cache_bytes: usize,
+    ) -> PyResult<PyTokenizer> {
+        let model = lock(&self.0).take();
+        let model = model.ok_or_else(|| PyTypeError::new_err("the tokenizer was already taken out"))?;
+        PyTokenizer::of(model.encoder, unknown, word_prefix, cache_bytes)
+    }
+}
+
 /// What one thread makes of some texts; `Err` is the index of a text that is refused.
 type Work<'a, R> = dyn Fn(&[&[u8]], &mut Session) -> Result<R, usize> + Sync + 'a;
 
 impl PyTokenizer {
+    fn of(
+        encoder: Encoder,
+        unknown: &str,
+        word_prefix: &Bound<'_, PyString>,
+        cache_bytes: usize,
+    ) -> PyResult<PyTokenizer> {
+        let next_id = crate::sequence::position(encoder.vocab_size());
+        let unknown = match unknown {
+            "error" => Unknown::Refuse,
+            "bytes" => Unknown::Bytes(next_id),
+            _ => Unknown::Token(next_id),
+        };
+        let prefix = bytes(word_prefix)?.into_owned();
+        let tokenizer = Tokenizer { encoder, unknown, prefix, cache_bytes };
+        Ok(PyTokenizer { tokenizer, strings: PyOnceLock::new(), sessions: Mutex::default() })
+    }
+
     fn token<'py>(&self, py: Python<'py>, symbol: u32) -> PyResult<Bound<'py, PyString>> {
         if symbol & UNKNOWN != 0 {
             return char_string(py, symbol & !UNKNOWN);

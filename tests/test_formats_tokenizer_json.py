@@ -50,6 +50,72 @@ def test_what_is_written_reads_back(case: tuple[Tokenizer, list[str]]) -> None:
     assert spelled(again) == data
 
 
+def outcome(read: Any, data: bytes) -> object:
+    """What a reader says, errors and warnings included; None if it leaves the file to another one."""
+    losses = Losses(PATH, lossy=True)
+    try:
+        tokenizer = read(PATH, data, losses, Given())
+    except BPEError as error:
+        return str(error)
+    return None if tokenizer is None else (tokenizer, tokenizer.vocab, losses.differences)
+
+
+@given(case=tokenizers_and_texts())
+def test_the_quick_reader_reads_the_same(case: tuple[Tokenizer, list[str]]) -> None:
+    tokenizer, _ = case
+    data = spelled(tokenizer)
+    quick = outcome(tokenizer_json._read_trained, data)
+    assert (quick is None) == (not tokenizer.merges)
+    assert quick is None or quick == outcome(tokenizer_json._read_any, data)
+
+
+@pytest.mark.parametrize("unknown", ["error", "bytes", "<unk>", "?", "é", "\\"])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"unk_token": "l"},
+        {"unk_token": "low"},
+        {"unk_token": "other"},
+        {"unk_token": ""},
+        {"unk_token": None},
+        {"unk_token": 7},
+        {"unk_token": "bytes"},
+        {"byte_fallback": True},
+        {"byte_fallback": False},
+        {"normalizer": {"type": "NFC"}},
+        {"normalizer": {"type": "Sequence", "normalizers": [{"type": "Prepend", "prepend": " "}]}},
+        {"pre_tokenizer": {"type": "ByteLevel"}},
+        {"dropout": 0.1},
+        {"type": "Unigram"},
+        {"merges": [["l", "o"], ["l", "ow"]]},
+        {"merges": [["lo", "w"], ["l", "o"]]},
+        {"merges": [["l", "o"], ["l", "o"]]},
+        {"merges": ["l o", "lo w"]},
+        {"vocab": {"l": 0, "o": 1, "w": 2, "lo": 3}},
+        {"vocab": {"o": 0, "l": 1, "w": 2, "lo": 3, "low": 4}},
+        {"vocab": {"l": 0, "o": 1, "w": 2, "lo": 3, "low": 4}},
+        {"vocab": {"l": 0, "o": 1, "w": 2, "lo": 3, "low": 4, "": 5}},
+        {"vocab": {"l": 0, "o": 1, "w": 2, "lo": 3, "low": 4, "x": 5}},
+        {"vocab": {"l": 0, "o": 1, "w": 2, "lo": 3, "low": True}},
+        {"vocab": {"l": 0, "o": 1, "w": 2, "lo": 3, "low": 5}},
+    ],
+)
+def test_the_quick_reader_says_the_same_or_nothing(unknown: str, changes: dict[str, Any]) -> None:
+    document = json.loads(spelled(Tokenizer(LOW, unknown=unknown)))
+    for name, value in changes.items():
+        (document["model"] if name in document["model"] else document)[name] = value
+    data = json.dumps(document).encode()
+    quick = outcome(tokenizer_json._read_trained, data)
+    assert quick is None or quick == outcome(tokenizer_json._read_any, data)
+    if not changes:
+        assert quick is not None
+    # JSON keeps the last of two members of one name; so must the quick reader, or leave it.
+    twice = json.dumps(document)[:-1].encode() + b', "model": {"type": "BPE", "vocab": {}, "merges": []}}'
+    quick = outcome(tokenizer_json._read_trained, twice)
+    assert quick is None or quick == outcome(tokenizer_json._read_any, twice)
+
+
 def test_the_file_is_one_entry_a_line(tmp_path: Path) -> None:
     path = tmp_path / "tokenizer.json"
     formats.save(Tokenizer([["a", '"']], unknown="\\"), path)

@@ -4,7 +4,15 @@ from collections.abc import Iterator, Sequence
 from os import PathLike
 from typing import Literal, final
 
-__all__ = ["Learner", "TextCounter", "Tokenizer", "WordCounts", "__version__", "merge_counts_files"]
+__all__ = [
+    "Learner",
+    "Model",
+    "TextCounter",
+    "Tokenizer",
+    "WordCounts",
+    "__version__",
+    "merge_counts_files",
+]
 
 __version__: str
 
@@ -95,6 +103,10 @@ class Tokenizer:
         word_prefix: str,
         cache_bytes: int,
     ) -> Tokenizer: ...
+    @property
+    def in_order(self) -> bool:
+        """Whether each rule makes a new symbol, of characters or what rules before it made."""
+
     def vocabulary(self) -> list[str]: ...
     def alphabet(self) -> list[str]: ...
     def merges(self) -> list[list[str]]: ...
@@ -111,3 +123,24 @@ class Tokenizer:
 
         ``name`` and ``first_line`` stand for the block in messages.
         """
+
+@final
+class Model:
+    """The vocabulary and merges of a ``tokenizer.json``, if they are such as training gives."""
+
+    @staticmethod
+    def read(document: bytes) -> Model | None:
+        """Give nothing where the general reader has to decide."""
+
+    @property
+    def rest(self) -> bytes:
+        """The document without vocabulary and merges."""
+
+    @property
+    def others(self) -> list[str]:
+        """The tokens behind what the merges make, in the order of their ids."""
+
+    def tokenizer(
+        self, unknown: Literal["error", "bytes", "token"], word_prefix: str, cache_bytes: int
+    ) -> Tokenizer:
+        """Take the tokenizer out; this can be done once."""

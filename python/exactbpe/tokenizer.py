@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+# What the cache of words may take, for each thread.
+CACHE_BYTES = 3 << 23
+
 # Ids of the 256 byte tokens come after the vocabulary of the merges, in this spelling.
 BYTE_TOKENS = [f"<0x{byte:02X}>" for byte in range(256)]
 
@@ -72,7 +75,7 @@ class Tokenizer:
         *,
         unknown: str = "error",
         word_prefix: str = "",
-        cache_bytes: int = 3 << 23,
+        cache_bytes: int = CACHE_BYTES,
     ) -> None:
         if not isinstance(unknown, str):
             raise not_a_str("unknown", unknown)
@@ -81,11 +84,23 @@ class Tokenizer:
         cache_bytes = max(0, min(whole_number("cache_bytes", cache_bytes), 1 << 40))
         chars = None if alphabet is None else _code_points(alphabet)
         rules = list(iterator("merges", merges))
+        prefix = checked_prefix(word_prefix)
+        core = _core.Tokenizer(rules, chars, _kind(unknown), prefix, cache_bytes)
+        self._complete(core, unknown, prefix, cache_bytes)
+
+    @classmethod
+    def _of(cls, model: _core.Model, unknown: str, word_prefix: str) -> Tokenizer:
+        """The tokenizer of a model that a file held."""
+        tokenizer = cls.__new__(cls)
+        core = model.tokenizer(_kind(unknown), checked_prefix(word_prefix), CACHE_BYTES)
+        tokenizer._complete(core, unknown, word_prefix, CACHE_BYTES)
+        return tokenizer
+
+    def _complete(self, core: _core.Tokenizer, unknown: str, word_prefix: str, cache_bytes: int) -> None:
+        self._core = core
         self._unknown = unknown
-        self._word_prefix = checked_prefix(word_prefix)
+        self._word_prefix = word_prefix
         self._cache_bytes = cache_bytes
-        kind: Literal["error", "bytes", "token"] = _KINDS.get(unknown, "token")
-        self._core = _core.Tokenizer(rules, chars, kind, self._word_prefix, cache_bytes)
         clash = [token for token in self._unknown_tokens if self._core.token_to_id(token) is not None]
         if clash:
             raise BPEError(f"the merges make {clash[0]!r}, which unknown={unknown!r} needs for itself")
@@ -344,7 +359,10 @@ def _replace_cut(error: UnicodeError) -> tuple[str | bytes, int]:
 
 codecs.register_error("exactbpe.cut", _replace_cut)
 
-_KINDS: dict[str, Literal["error", "bytes", "token"]] = {"error": "error", "bytes": "bytes"}
+
+def _kind(unknown: str) -> Literal["error", "bytes", "token"]:
+    return "error" if unknown == "error" else "bytes" if unknown == "bytes" else "token"
+
 
 _BYTE = {token: bytes([byte]) for byte, token in enumerate(BYTE_TOKENS)}
 

@@ -8,8 +8,6 @@ same string. Every trained list is so.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain, repeat
-from operator import lt
 
 from exactbpe.formats.losses import Losses
 from exactbpe.formats.messages import shown, shown_rule
@@ -20,8 +18,8 @@ Rules = Sequence[Sequence[str]]
 
 def note_order(tokenizer: Tokenizer, merges: Rules, losses: Losses) -> None:
     """Note the first rule out of order. ``merges`` are the tokenizer's own, which cost time to ask it for."""
-    fault = find_fault(tokenizer.alphabet, merges)
-    if fault is not None:
+    if not tokenizer._core.in_order:
+        fault = _fault(tokenizer.alphabet, merges)
         losses.add(f"{fault}, so programs that merge one occurrence at a time can give other tokens")
 
 
@@ -35,19 +33,8 @@ def rules_with_ids(tokenizer: Tokenizer) -> list[list[str]]:
     return [[left, right] for left, right in dict.fromkeys(rules)]
 
 
-def find_fault(alphabet: Sequence[str], merges: Rules) -> str | None:
+def _fault(alphabet: Sequence[str], merges: Rules) -> str:
     """The first rule out of order, and why."""
-    n = len(merges)
-    made = dict.fromkeys(alphabet, -1)
-    made.update({left + right: index for index, (left, right) in enumerate(merges)})
-    parts = chain.from_iterable(merges)
-    users = chain.from_iterable(zip(range(n), range(n), strict=True))
-    if len(made) == len(alphabet) + n and all(map(lt, map(made.get, parts, repeat(n)), users)):
-        return None
-    return _explained(alphabet, merges)
-
-
-def _explained(alphabet: Sequence[str], merges: Rules) -> str:
     made: dict[str, int] = dict.fromkeys(alphabet, -1)
     for index, (left, right) in enumerate(merges):
         rule = f"merges[{index}] = {shown_rule((left, right))}"

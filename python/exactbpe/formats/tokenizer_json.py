@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from exactbpe import _core
 from exactbpe.formats.agreement import note_order, rules_with_ids
 from exactbpe.formats.given import Given
 from exactbpe.formats.json_text import compare, parsed, quoted, vocabulary, vocabulary_lines
@@ -116,6 +117,33 @@ def _model(tokenizer: Tokenizer) -> Section:
 
 def read(path: Path, data: bytes, losses: Losses, given: Given) -> Tokenizer:
     """The tokenizer in a file."""
+    tokenizer = _read_trained(path, data, losses, given)
+    return _read_any(path, data, losses, given) if tokenizer is None else tokenizer
+
+
+def _read_trained(path: Path, data: bytes, losses: Losses, given: Given) -> Tokenizer | None:
+    """A quick way for files of trained merges; ``None`` leaves one to `_read_any`."""
+    found = _core.Model.read(data) if given == Given() else None
+    if found is None:
+        return None
+    try:
+        document = parsed(path, found.rest)
+        model = document["model"]
+        _refuse_other_models(path, document, model)
+        others = found.others
+        unknown = _unknown(model, dict.fromkeys(others, 0))
+        tokenizer = Tokenizer._of(found, unknown, _prefix(document.get("normalizer")))
+    except BPEError:
+        return None
+    token = model.get("unk_token")
+    is_made = isinstance(token, str) and tokenizer._core.token_to_id(token) is not None
+    if tokenizer._unknown_tokens != others or not unknown or is_made:
+        return None
+    _note_differences(document, model, tokenizer, losses, given)
+    return tokenizer
+
+
+def _read_any(path: Path, data: bytes, losses: Losses, given: Given) -> Tokenizer:
     document = parsed(path, data)
     model = document.get("model")
     if not isinstance(model, dict):
