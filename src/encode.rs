@@ -76,18 +76,21 @@ impl Encoder {
         };
         alphabet.unwrap_or(&mentioned).iter().for_each(|&code_point| add_char(code_point, &mut names));
         let alphabet_size = names.symbols.len();
+        // In batches, so that the cache misses of large vocabularies overlap.
+        names.reserve(rules.len());
         let mut joined = Vec::with_capacity(rules.len());
-        let mut whole = Vec::new();
-        for (left, right) in rules {
-            whole.clear();
-            whole.extend(*left);
-            whole.extend(*right);
-            joined.push(names.add(&whole));
+        for batch in rules.chunks(BATCH) {
+            let wholes: Vec<Vec<u8>> = batch.iter().map(|(left, right)| [*left, right].concat()).collect();
+            joined.extend(names.add_all(wholes.iter().map(Vec::as_slice)));
         }
         let vocab_size = names.symbols.len();
         mentioned.iter().for_each(|&code_point| add_char(code_point, &mut names));
-        let rule = |(&(left, right), joined)| Rule { left: names.add(left), right: names.add(right), joined };
-        let rules: Vec<Rule> = rules.iter().zip(joined).map(rule).collect();
+        let mut parts = Vec::with_capacity(rules.len() * 2);
+        for batch in rules.chunks(BATCH) {
+            parts.extend(names.add_all(batch.iter().flat_map(|(left, right)| [*left, right])));
+        }
+        let rule = |(parts, joined): (&[u32; 2], u32)| Rule { left: parts[0], right: parts[1], joined };
+        let rules: Vec<Rule> = parts.as_chunks().0.iter().zip(joined).map(rule).collect();
         let ranks = RankTable::new(&rules);
         let is_new = |(rank, rule): (usize, &Rule)| {
             let joined = position(alphabet_size + rank);
@@ -354,6 +357,9 @@ impl Short {
     }
 }
 
+/// How many rules are looked up together.
+const BATCH: usize = 32;
+
 /// Strings and their numbers.
 #[derive(Debug, Default)]
 struct Names {
@@ -365,10 +371,14 @@ struct Names {
 impl Names {
     /// The number of a string, or the place in the index where it belongs.
     fn find(&self, string: &[u8]) -> Result<u32, usize> {
+        self.find_hashed(string, hash::bytes(hash::seed(), string))
+    }
+
+    fn find_hashed(&self, string: &[u8], hash: u64) -> Result<u32, usize> {
         if self.index.is_empty() {
             return Err(0);
         }
-        let mut at = hash::slot(hash::bytes(hash::seed(), string), self.bits);
+        let mut at = hash::slot(hash, self.bits);
         while self.index[at] > 0 {
             let number = self.index[at] - 1;
             if self.symbols.get(number) == string {
@@ -381,10 +391,12 @@ impl Names {
 
     /// The number of a string, a new one if it had none.
     fn add(&mut self, string: &[u8]) -> u32 {
-        if self.symbols.len() * 2 >= self.index.len() {
-            self.grow();
-        }
-        self.find(string).unwrap_or_else(|at| {
+        self.add_hashed(string, hash::bytes(hash::seed(), string))
+    }
+
+    fn add_hashed(&mut self, string: &[u8], hash: u64) -> u32 {
+        self.reserve(1);
+        self.find_hashed(string, hash).unwrap_or_else(|at| {
             let number = position(self.symbols.len());
             self.symbols.push(string);
             self.index[at] = number + 1;
@@ -392,8 +404,26 @@ impl Names {
         })
     }
 
-    fn grow(&mut self) {
-        self.bits = (self.bits + 2).max(6);
+    /// The numbers of strings, new ones where they had none. What will be compared is touched first.
+    fn add_all<'a>(&mut self, strings: impl Iterator<Item = &'a [u8]> + Clone) -> Vec<u32> {
+        self.reserve(2 * BATCH);
+        let seed = hash::seed();
+        let hashes: Vec<u64> = strings.clone().map(|string| hash::bytes(seed, string)).collect();
+        let numbers: Vec<u32> = hashes.iter().map(|&hash| self.index[hash::slot(hash, self.bits)]).collect();
+        let known = numbers.iter().filter(|&&number| number > 0);
+        let bytes = known
+            .map(|number| self.symbols.get(number - 1).first())
+            .fold(0, |sum, byte| sum ^ byte.copied().unwrap_or(0));
+        std::hint::black_box(bytes);
+        strings.zip(hashes).map(|(string, hash)| self.add_hashed(string, hash)).collect()
+    }
+
+    /// Makes room for more strings.
+    fn reserve(&mut self, more: usize) {
+        if (self.symbols.len() + more) * 2 <= self.index.len() {
+            return;
+        }
+        self.bits = hash::bits_for((self.symbols.len() + more) * 2).max(self.bits + 1).max(6);
         self.index = vec![0; 1 << self.bits];
         for number in (0..self.symbols.len()).map(position) {
             let mut at = hash::slot(hash::bytes(hash::seed(), self.symbols.get(number)), self.bits);
