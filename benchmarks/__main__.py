@@ -33,6 +33,9 @@ def main() -> int:
         "--corpora", type=Path, default=ROOT.parent / "shared" / "corpora", help="where texts are"
     )
     parser.add_argument(
+        "--only", default="", metavar="TEXT", help="only rows of texts whose title holds TEXT; not for small"
+    )
+    parser.add_argument(
         "--write", action="store_true", help="put tables into the README and pictures into docs"
     )
     given = parser.parse_args()
@@ -41,7 +44,9 @@ def main() -> int:
         parser.error(f"no table {', '.join(sorted(unknown))}; there are {', '.join(TABLES)}")
     if given.quick and given.write:
         parser.error("figures of --quick are not worth writing down")
-    options = Options(1 if given.quick else given.runs, given.timeout, given.quick, given.corpora)
+    if given.only and given.write:
+        parser.error("a part of a table is not written down")
+    options = Options(1 if given.quick else given.runs, given.timeout, given.quick, given.corpora, given.only)
     wrong = 0
     for name in given.tables or TABLES:
         try:

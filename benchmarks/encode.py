@@ -52,9 +52,11 @@ def table(options: Options) -> Table:
     notes: list[str] = []
     vocabularies = {name: _vocabulary(name, options) for name in ("en", "zh", "code")}
     for case in _cases(options, vocabularies):
-        _measure(case, options, result, notes)
-    _giant_words(options, vocabularies, result, notes)
-    _tokenizer_only(options, vocabularies["en"], result)
+        if options.only in case.title:
+            _measure(case, options, result, notes)
+    if not options.only:
+        _giant_words(options, vocabularies, result, notes)
+        _tokenizer_only(options, vocabularies["en"], result)
     result.notes = [
         "Lines in memory to the answer in memory, with the tokenizer already built; peak memory holds the "
         "lines too. Flat: one array of ids, or lists where an engine has no such array (kitoken, "

@@ -36,6 +36,7 @@ class Options:
     limit: float  # seconds a measurement may take
     quick: bool
     corpora: Path
+    only: str = ""  # what a row's title must hold
 
 
 @dataclass(frozen=True)

@@ -112,6 +112,8 @@ def table(options: Options) -> Table:
     )
     notes: list[str] = []
     for case in cases(options):
+        if options.only not in case.title:
+            continue
         print(case.title, file=sys.stderr)
         results = measure(_jobs(case, ENGINES), options)
         notes.append(f"{case.title}: {_check(case, results)}")
@@ -213,7 +215,10 @@ def _growth(options: Options, result: Table, notes: list[str]) -> None:
     entries = 8_000 if options.quick else 32_000
     base: dict[int, float] = {}
     for times in (1, 2, 4, 8):
-        case = Case(f"English × {times}", corpora.grown(text, times), entries, [])
+        title = f"English × {times}"
+        if options.only not in title:
+            continue
+        case = Case(title, corpora.grown(text, times), entries, [])
         print(case.title, file=sys.stderr)
         results = measure(_jobs(case, ["exactbpe"]), options)
         _same_every_time(case, results)
