@@ -140,13 +140,22 @@ def draw_initial(rng: random.Random) -> Case:
 
 
 def check_initial(case: Case) -> None:
-    """Initial merges that training would not give are merged in their order, and then it goes on."""
+    """Initial merges that training would not give are merged in their order, and then it goes on.
+
+    They are refused if a symbol is made again.
+    """
     alphabet = len(set().union(*case["counts"], *map("".join, case["initial"])))
     vocab_size = alphabet + len(case["initial"]) + case["more"]
     want = slow.learn(case["counts"], vocab_size, 1, case["initial"])
     counts = WordCounts(case["counts"])
-    learned = learn(counts, vocab_size, initial_merges=case["initial"], threads=case["threads"])
-    equal_learned("learn from hand-made merges", learned, want)
+    made = ["".join(rule) for rule in want.merges]
+    try:
+        learned = learn(counts, vocab_size, initial_merges=case["initial"], threads=case["threads"])
+    except BPEError as error:
+        must(len({*made}) < len(made), f"a list that makes no symbol twice is refused: {error}")
+    else:
+        must(len({*made}) == len(made), "a list that makes a symbol twice is not refused")
+        equal_learned("learn from hand-made merges", learned, want)
 
 
 def draw_long(rng: random.Random) -> Case:
