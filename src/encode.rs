@@ -172,14 +172,8 @@ impl Encoder {
                 if short.is_too_long {
                     let long = &mut scratch.long;
                     long.clear();
-                    for part in [prefix, word] {
-                        let mut at = 0;
-                        while at < part.len() {
-                            let (symbol, length) = self.symbol_at(part, at);
-                            long.push(symbol);
-                            at += length;
-                        }
-                    }
+                    let characters = [prefix, word].into_iter().flat_map(chars::code_points);
+                    long.extend(characters.map(|code_point| self.symbol_of(code_point)));
                     self.merge_long(scratch);
                     out.extend(scratch.long.iter().filter(|&&symbol| symbol != NONE));
                 } else {
@@ -199,9 +193,14 @@ impl Encoder {
     fn symbol_at(&self, word: &[u8], at: usize) -> (u32, usize) {
         let (code_point, length) =
             if word[at] < 0x80 { (u32::from(word[at]), 1) } else { chars::read(word, at) };
+        (self.symbol_of(code_point), length)
+    }
+
+    #[inline]
+    fn symbol_of(&self, code_point: u32) -> u32 {
         match self.chars.get(code_point) {
-            0 => (UNKNOWN | code_point, length),
-            symbol => (symbol - 1, length),
+            0 => UNKNOWN | code_point,
+            symbol => symbol - 1,
         }
     }
 

@@ -232,7 +232,6 @@ def count_files(
     """
     limit = None if memory_limit is None else whole_number("memory_limit", memory_limit)
     files = list(iterator("paths", paths))
-    limit = None if memory_limit is None else whole_number("memory_limit", memory_limit)
     threads = cores(threads)
     reporter = Reporter(progress, "count", sum(os.stat(file).st_size for file in files) or None)
     done = 0

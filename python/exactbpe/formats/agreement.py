@@ -13,13 +13,11 @@ from exactbpe.formats.losses import Losses
 from exactbpe.formats.messages import shown, shown_rule
 from exactbpe.tokenizer import Tokenizer
 
-Rules = Sequence[Sequence[str]]
 
-
-def note_order(tokenizer: Tokenizer, merges: Rules, losses: Losses) -> None:
-    """Note the first rule out of order. ``merges`` are the tokenizer's own, which cost time to ask it for."""
+def note_order(tokenizer: Tokenizer, losses: Losses) -> None:
+    """Note the first rule out of order."""
     if not tokenizer._core.in_order:
-        fault = _fault(tokenizer.alphabet, merges)
+        fault = _fault(tokenizer.alphabet, tokenizer.merges)
         losses.add(f"{fault}, so programs that merge one occurrence at a time can give other tokens")
 
 
@@ -33,7 +31,7 @@ def rules_with_ids(tokenizer: Tokenizer) -> list[list[str]]:
     return [[left, right] for left, right in dict.fromkeys(rules)]
 
 
-def _fault(alphabet: Sequence[str], merges: Rules) -> str:
+def _fault(alphabet: Sequence[str], merges: Sequence[Sequence[str]]) -> str:
     """The first rule out of order, and why."""
     made: dict[str, int] = dict.fromkeys(alphabet, -1)
     for index, (left, right) in enumerate(merges):

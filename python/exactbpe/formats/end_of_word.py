@@ -23,7 +23,7 @@ END = "</w>"
 
 def doubled(tokenizer: Tokenizer, path: Path, losses: Losses) -> list[list[str]]:
     """The rules of a tokenizer, each for the inside and for the end of a word."""
-    note_order(tokenizer, tokenizer.merges, losses)
+    note_order(tokenizer, losses)
     merges = rules_with_ids(tokenizer)
     check_fields(path, merges)
     for index, (left, right) in enumerate(merges):
@@ -46,5 +46,5 @@ def halved(path: Path, rules: list[list[str]], losses: Losses, given: Given) -> 
             "can do the same: use exactbpe.formats.SubwordNMT"
         )
     tokenizer = built(path, inside, None, given)
-    note_order(tokenizer, inside, losses)
+    note_order(tokenizer, losses)
     return tokenizer

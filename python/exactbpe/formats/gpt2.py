@@ -24,7 +24,7 @@ BYTE_CHARACTERS = {*map(chr, _PRINTABLE), *map(chr, range(0x100, 0x100 + 256 - l
 def spell(tokenizer: Tokenizer, path: Path, losses: Losses) -> dict[Path, bytes]:
     """The files of a tokenizer."""
     beside = _vocabulary_path(path)
-    note_order(tokenizer, tokenizer.merges, losses)
+    note_order(tokenizer, losses)
     merges = rules_with_ids(tokenizer)
     check_fields(path, merges)
     if tokenizer.word_prefix:
@@ -49,7 +49,7 @@ def read(path: Path, data: bytes, losses: Losses, given: Given) -> Tokenizer:
         )
     tokenizer = built(path, merges, alphabet, given, unknown)
     compare(vocab, tokenizer, losses)
-    note_order(tokenizer, merges, losses)
+    note_order(tokenizer, losses)
     return tokenizer
 
 

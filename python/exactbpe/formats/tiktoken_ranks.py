@@ -24,7 +24,7 @@ def spell(tokenizer: Tokenizer, path: Path, losses: Losses) -> dict[Path, bytes]
     A character of two bytes is a token that joins them. One of three would need a token for the first two,
     and that an id before all others.
     """
-    note_order(tokenizer, tokenizer.merges, losses)
+    note_order(tokenizer, losses)
     if tokenizer.unknown != "error":
         losses.add(f"the file cannot hold unknown={tokenizer.unknown!a}: give it again when loading")
     if tokenizer.word_prefix:

@@ -33,7 +33,7 @@ Section = dict[str, Any]
 
 def spell(tokenizer: Tokenizer, path: Path, losses: Losses) -> dict[Path, bytes]:
     """The files of a tokenizer."""
-    note_order(tokenizer, tokenizer.merges, losses)
+    note_order(tokenizer, losses)
     merges = rules_with_ids(tokenizer)
     tokens = [*tokenizer.vocab, tokenizer.word_prefix]
     check_tokens(path, tokens)
@@ -156,7 +156,7 @@ def _read_any(path: Path, data: bytes, losses: Losses, given: Given) -> Tokenize
     tokenizer = built(path, merges, alphabet, given, unknown, _prefix(document.get("normalizer")))
     _note_differences(document, model, tokenizer, losses, given)
     compare(vocab, tokenizer, losses)
-    note_order(tokenizer, merges, losses)
+    note_order(tokenizer, losses)
     return tokenizer
 
 
