@@ -1,5 +1,5 @@
-//! The vocabulary and the merges of a `tokenizer.json`, straight from its bytes: a general reader would make an object of
-//! every string.
+//! The vocabulary and the merges of a file, straight from its bytes: a general reader would make an object of every
+//! string.
 //!
 //! Only what training and this package write is understood, one way for one thing; for all else there is the general
 //! reader, whose answer is the same.
@@ -11,6 +11,8 @@ use std::borrow::Cow;
 /// Tokens of more bytes are left to the general reader, which knows how to refuse them.
 const MOST: usize = 1 << 20;
 
+type Rule<'a> = (&'a [u8], &'a [u8]);
+
 /// A model whose vocabulary is what its merges make.
 #[derive(Debug)]
 pub struct Model {
@@ -18,12 +20,12 @@ pub struct Model {
     pub encoder: Encoder,
     /// The tokens of the vocabulary behind those; each has the next id.
     pub others: Vec<String>,
-    /// The document with an empty vocabulary and no merges.
+    /// What else a document says: it, with an empty vocabulary and no merges.
     pub rest: Vec<u8>,
 }
 
-/// Reads a document; `None` leaves it to the general reader.
-pub fn read(document: &[u8]) -> Option<Model> {
+/// Reads a `tokenizer.json`; `None` leaves it to the general reader, as for the others.
+pub fn read_document(document: &[u8]) -> Option<Model> {
     std::str::from_utf8(document).ok()?;
     let (mut vocab, mut merges, mut models) = (None, None, 0);
     let mut reader = Reader { text: document, at: 0 };
@@ -48,9 +50,8 @@ pub fn read(document: &[u8]) -> Option<Model> {
     if reader.at < document.len() || merges.is_empty() || models > 1 {
         return None;
     }
-    let encoder = compiled(&vocab, &merges)?;
-    let others = vocab[encoder.vocab_size()..].iter().map(|token| String::from_utf8(token.to_vec()).ok());
-    let others = others.collect::<Option<Vec<_>>>()?;
+    let rules: Vec<Rule<'_>> = merges.iter().map(|[left, right]| (&**left, &**right)).collect();
+    let (encoder, others) = compiled(&vocab, &rules)?;
     let mut cuts = [(vocab_range, &b"{}"[..]), (merges_range, b"[]")];
     cuts.sort_by_key(|(range, _)| range.start);
     let [(first, for_first), (second, for_second)] = cuts;
@@ -64,21 +65,63 @@ pub fn read(document: &[u8]) -> Option<Model> {
     Some(Model { encoder, others, rest: rest.concat() })
 }
 
-/// The rules, if the vocabulary starts with an alphabet in order and then what they make.
-fn compiled(vocab: &[Cow<'_, [u8]>], merges: &[[Cow<'_, [u8]>; 2]]) -> Option<Encoder> {
+/// Reads a `merges.txt` and the `vocab.json` beside it.
+pub fn read_merges(merges: &[u8], vocab: &[u8]) -> Option<Model> {
+    std::str::from_utf8(vocab).ok()?;
+    let mut reader = Reader { text: vocab, at: 0 };
+    let tokens = reader.vocab()?;
+    reader.space();
+    let (encoder, others) = compiled(&tokens, &rule_lines(merges, false)?)?;
+    (reader.at == vocab.len()).then_some(Model { encoder, others, rest: Vec::new() })
+}
+
+/// Reads codes in which every rule comes twice, first for the inside and then, with `</w>` behind it, for the end of words.
+/// With `counted` there is a count behind each and no header.
+pub fn read_codes(codes: &[u8], counted: bool) -> Option<Model> {
+    let lines = rule_lines(codes, counted)?;
+    let (pairs, []) = lines.as_chunks() else { return None };
+    let rules = pairs.iter().map(|[inside, at_end]| {
+        let is_same = inside.0 == at_end.0 && at_end.1.strip_suffix(b"</w>") == Some(inside.1);
+        is_same.then_some(*inside)
+    });
+    let encoder = Encoder::new(&rules.collect::<Option<Vec<_>>>()?, None);
+    encoder.is_in_order().then_some(Model { encoder, others: Vec::new(), rest: Vec::new() })
+}
+
+/// The rules of a text, one a line.
+fn rule_lines(text: &[u8], counted: bool) -> Option<Vec<Rule<'_>>> {
+    std::str::from_utf8(text).ok()?;
+    let mut lines = text.strip_suffix(b"\n").unwrap_or(text).split(|&byte| byte == b'\n').peekable();
+    if !counted && lines.peek()?.starts_with(b"#version: ") {
+        lines.next_if_eq(&&b"#version: 0.2"[..])?;
+    }
+    let rules = lines.map(|line| {
+        let mut fields = line.split(|&byte| byte == b' ');
+        let rule = (fields.next()?, fields.next()?);
+        let is_count = |count: &[u8]| !count.is_empty() && count.iter().all(u8::is_ascii_digit);
+        let fits = |part: &[u8]| (1..=MOST).contains(&part.len());
+        let is_rule = fits(rule.0) && fits(rule.1) && (!counted || is_count(fields.next()?));
+        (is_rule && fields.next().is_none()).then_some(rule)
+    });
+    rules.collect()
+}
+
+/// The rules, if the vocabulary starts with an alphabet in order and then what they make; and the rest of it.
+fn compiled(vocab: &[Cow<'_, [u8]>], rules: &[Rule<'_>]) -> Option<(Encoder, Vec<String>)> {
     let single = |token: &&Cow<'_, [u8]>| !token.is_empty() && chars::count(token) == 1;
     let alphabet: Vec<u32> = vocab.iter().take_while(single).map(|token| chars::read(token, 0).0).collect();
-    let rules: Vec<(&[u8], &[u8])> = merges.iter().map(|[left, right]| (&**left, &**right)).collect();
     if !alphabet.is_sorted_by(|a, b| a < b) || rules.iter().any(|rule| rule.0.is_empty() || rule.1.is_empty())
     {
         return None;
     }
-    let encoder = Encoder::new(&rules, Some(&alphabet));
+    let encoder = Encoder::new(rules, Some(&alphabet));
     let is_made = {
         let mut made = encoder.symbols().iter().take(encoder.vocab_size()).zip(vocab);
         vocab.len() >= encoder.vocab_size() && made.all(|(ours, theirs)| ours == &**theirs)
     };
-    if is_made && encoder.is_in_order() { Some(encoder) } else { None }
+    let others = vocab.iter().skip(encoder.vocab_size()).map(|token| String::from_utf8(token.to_vec()).ok());
+    let others = others.collect::<Option<_>>()?;
+    (is_made && encoder.is_in_order()).then_some((encoder, others))
 }
 
 /// Reads JSON that is known to be UTF-8. `None` is given for what is not JSON, and for what is not expected.
@@ -264,7 +307,7 @@ mod tests {
 
     #[test]
     fn a_vocabulary_that_the_merges_make_is_read() {
-        let model = read(DOCUMENT.as_bytes()).unwrap();
+        let model = read_document(DOCUMENT.as_bytes()).unwrap();
         assert_eq!(model.others, ["<unk>"]);
         assert_eq!(model.encoder.vocab_size(), 5);
         assert_eq!(model.encoder.symbols().get(4), "éa\"".as_bytes());
@@ -294,10 +337,10 @@ mod tests {
         ];
         for (old, new) in changes {
             assert!(DOCUMENT.contains(old), "{old}");
-            assert!(read(DOCUMENT.replacen(old, new, 1).as_bytes()).is_none(), "{old} -> {new}");
+            assert!(read_document(DOCUMENT.replacen(old, new, 1).as_bytes()).is_none(), "{old} -> {new}");
         }
         for length in 0..DOCUMENT.trim_end().len() {
-            assert!(read(&DOCUMENT.as_bytes()[..length]).is_none());
+            assert!(read_document(&DOCUMENT.as_bytes()[..length]).is_none());
         }
     }
 }

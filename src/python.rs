@@ -566,8 +566,18 @@ struct PyModel(Mutex<Option<Model>>);
 #[pymethods]
 impl PyModel {
     #[staticmethod]
-    fn read(py: Python<'_>, document: &[u8]) -> Option<PyModel> {
-        py.detach(|| model_text::read(document)).map(|model| PyModel(Mutex::new(Some(model))))
+    fn of_document(py: Python<'_>, document: &[u8]) -> Option<PyModel> {
+        PyModel::of(py.detach(|| model_text::read_document(document)))
+    }
+
+    #[staticmethod]
+    fn of_merges(py: Python<'_>, merges: &[u8], vocab: &[u8]) -> Option<PyModel> {
+        PyModel::of(py.detach(|| model_text::read_merges(merges, vocab)))
+    }
+
+    #[staticmethod]
+    fn of_codes(py: Python<'_>, codes: &[u8], counted: bool) -> Option<PyModel> {
+        PyModel::of(py.detach(|| model_text::read_codes(codes, counted)))
     }
 
     #[getter]
@@ -589,6 +599,12 @@ impl PyModel {
         let model = lock(&self.0).take();
         let model = model.ok_or_else(|| PyTypeError::new_err("the tokenizer was already taken out"))?;
         PyTokenizer::of(model.encoder, unknown, word_prefix, cache_bytes)
+    }
+}
+
+impl PyModel {
+    fn of(model: Option<Model>) -> Option<PyModel> {
+        model.map(|model| PyModel(Mutex::new(Some(model))))
     }
 }
 

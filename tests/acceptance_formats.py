@@ -113,6 +113,13 @@ def subword_nmt(folder: Path, training: str, inputs: dict[str, str]) -> Iterator
     corpus.write_text(cut(training, MEGABYTE // 4), newline="")
     real("learn-bpe", "--symbols", "2000", "--input", corpus, "--output", codes)
     yield from applied(folder, codes, inputs, formats.SubwordNMT.load(codes).apply, "subword-nmt")
+    for name, text in inputs.items():
+        source, target = folder / "in", folder / "out"
+        source.write_text(text, newline="")
+        real("apply-bpe", "--codes", codes, "--input", source, "--output", target)
+        command = [sys.executable, "-m", "exactbpe", "encode", "--codes", codes, source]
+        done = subprocess.run(command, check=True, stdout=subprocess.PIPE)
+        yield f"subword-nmt's command and ours on {name}", verdict(target.read_bytes(), done.stdout)
 
 
 def own_codes(folder: Path, training: str, inputs: dict[str, str]) -> Iterator[tuple[str, str]]:
@@ -193,6 +200,11 @@ def loading(folder: Path, n: int = 500_000) -> None:
     for _ in range(5):
         with timed("500,000 merges: load"):
             formats.load(path)
+    for name, file in {"gpt2": "merges.txt", "subword-nmt": "codes", "fastbpe": "counted"}.items():
+        formats.save(tokenizer, folder / file, name)
+        for _ in range(5):
+            with timed(f"500,000 merges: load {name}"):
+                formats.load(folder / file, name)
     data = path.read_bytes()
     with timed("  of it json.loads"):
         json.loads(data)

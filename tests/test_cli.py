@@ -367,7 +367,7 @@ REFUSED = [
     ("train text.txt --vocab-size 9 --counts nosuch -o new", "'--counts': File 'nosuch' does not exist."),
     ("train text.txt --vocab-size 9 --counts text.txt -o new", "text.txt: "),
     ("train latin1 --vocab-size 9 -o new", "latin1 is not valid UTF-8 at byte 6"),
-    ("encode text.txt", "Missing option '-m'"),
+    ("encode text.txt", "Name --merges, or --codes alone"),
     ("encode -m nosuch", "'--merges': File 'nosuch' does not exist."),
     ("encode -m -", "'--merges': File '-' does not exist."),
     ("encode -m merges.json text.txt nosuch", "File 'nosuch' does not exist."),
@@ -462,6 +462,20 @@ def test_counts_that_overflow(here: Path) -> None:
         )
     )
     assert names(here) == {"text.txt", "merges.json", "a.counts"}
+
+
+def test_codes(here: Path) -> None:
+    (here / "codes").write_text("#version: 0.2\nl o\nlo w</w>\n")
+    (here / "counted").write_text("l o 2\nlo w</w> 1\n")
+    for codes in ("codes", "counted"):
+        result = succeed(run("encode", "--codes", codes, stdin=b"low  lower\r\n\n lo"))
+        assert result.bytes == b"low lo@@ w@@ e@@ r\r\n\n l@@ o"
+    said = "Name --merges, or --codes alone"
+    assert said in refusal(run("encode"))
+    for options in (["-m", "merges.json"], ["--json"], ["--word-prefix", "_"]):
+        assert said in refusal(run("encode", "--codes", "codes", *options))
+    (here / "codes").write_text("#version: 0.2\nl o\nlow\n")
+    assert "codes, line 3 (byte 18) must be a rule" in refusal(run("encode", "--codes", "codes"))
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 from exactbpe import BPEError, Tokenizer, formats
 from exactbpe.formats import gpt2
+from exactbpe.formats.given import Given
 from exactbpe.formats.losses import Losses
 from exactbpe.formats.rule_lines import read_rules, spell_rules
+from exactbpe.tokenizer import BYTE_TOKENS
 from hypothesis import given
 from strategies_formats import chained, long_parts, tokenizers_and_texts
 
@@ -39,6 +41,45 @@ def test_what_is_written_reads_back(
         formats.save(tokenizer, path)
     given = {} if tokenizer.unknown == "bytes" else {"unknown": tokenizer.unknown}
     assert formats.load(path, word_prefix=tokenizer.word_prefix, **given) == tokenizer
+
+
+VOCAB = ["l", "o", "w", "lo", "low"]
+
+
+@pytest.mark.parametrize("unknown", [None, "error", "bytes", "<unk>", "?", "l", "low", "", 7])
+@pytest.mark.parametrize(
+    "tokens", [VOCAB, [*VOCAB, "<unk>"], [*VOCAB, "?"], [*VOCAB, *BYTE_TOKENS], ["o", "l"]]
+)
+@pytest.mark.parametrize(
+    "merges",
+    [
+        "#version: 0.2\nl o\nlo w\n",
+        "l o\nlo w",
+        "#version: 0.1\nl o\nlo w\n",
+        "#version: 0.2\r\nl o\r\nlo w\r\n",
+        "l o\n#version: 0.2\nlo w\n",
+        "l o\nlo  w\n",
+        "l o\nlo \n",
+        "l o\nlo w\n\n",
+        "l o\nlo w x\n",
+        "lo w\nl o\n",
+        "l o\nl o\n",
+        "",
+    ],
+)
+def test_the_quick_reader_says_the_same_or_nothing(
+    merges: str, tokens: list[str], unknown: str, tmp_path: Path
+) -> None:
+    vocab = json.dumps({token: id for id, token in enumerate(tokens)}).encode()
+    for data in (vocab, vocab[:-1], vocab + b" ", vocab + b"x", vocab.replace(b"1", b"2"), b"[]", b"\xff"):
+        given = Given(unknown=unknown)
+        quick = gpt2._read_trained(merges.encode(), data, given)
+        if quick is not None:
+            files = (PATH, merges.encode(), PATH, data)
+            general = gpt2._read_any(*files, Losses(PATH, lossy=False), given)
+            assert (quick, quick.vocab) == (general, general.vocab)
+        if data == vocab and tokens == VOCAB and unknown in (None, "error"):
+            assert (quick is not None) == (merges in ("#version: 0.2\nl o\nlo w\n", "l o\nlo w"))
 
 
 def test_the_two_files(tmp_path: Path) -> None:
@@ -136,5 +177,6 @@ def test_the_vocabulary_must_be_there(tmp_path: Path) -> None:
 def test_gpt2s_own_files_are_about_bytes(tmp_path: Path) -> None:
     vocab = {c: i for i, c in enumerate(sorted(gpt2.BYTE_CHARACTERS))}
     assert len(vocab) == 256
-    with pytest.raises(BPEError, match="symbols stand for bytes"):
-        formats.load(write(tmp_path, "#version: 0.2\nĠ t\n", json.dumps({**vocab, "Ġt": 256})))
+    for header in ("#version: 0.2\n", "#version: 0.1\n"):
+        with pytest.raises(BPEError, match="symbols stand for bytes"):
+            formats.load(write(tmp_path, header + "Ġ t\n", json.dumps({**vocab, "Ġt": 256})))

@@ -228,15 +228,17 @@ def test_our_rules_as_codes(case: tuple[list[list[str]], str]) -> None:
 def test_the_command_line_of_subword_nmt(tmp_path: Path) -> None:
     rng = random.Random(5)
     words = ["".join(rng.choices("abcdé你", k=rng.randint(1, 9))) for _ in range(300)]
-    text = "".join(rng.choice(words) + rng.choice([" ", " ", "  ", "\t", "\n", " \n"]) for _ in range(5000))
+    gaps = [*["", " ", "  ", "\t", "\n", " \n", "\r\n"] * 5, "\r", "\x0c", "\x1c", "\x85", "\u2028", "\u3000"]
+    text = "".join(rng.choice(words) + rng.choice(gaps) for _ in range(5000))
     (tmp_path / "text").write_text(text, newline="")
     program = Path(sys.executable).with_name("subword-nmt")
     learn = [program, "learn-bpe", "-s", "200", "-i", tmp_path / "text", "-o", tmp_path / "codes"]
     apply = [program, "apply-bpe", "-c", tmp_path / "codes", "-i", tmp_path / "text", "-o", tmp_path / "out"]
     for command in (learn, apply):
         subprocess.run(command, check=True, stderr=subprocess.DEVNULL, timeout=60)
-    codes = SubwordNMT.load(tmp_path / "codes")
-    assert "".join(map(codes.apply, text.splitlines(keepends=True))) == (tmp_path / "out").read_text()
+    ours = [sys.executable, "-m", "exactbpe", "encode", "--codes", tmp_path / "codes", tmp_path / "text"]
+    done = subprocess.run(ours, check=True, stdout=subprocess.PIPE, timeout=60)
+    assert done.stdout == (tmp_path / "out").read_bytes()
 
 
 # ------------------------------------------------------------------------------------- sentencepiece

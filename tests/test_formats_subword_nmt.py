@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 from exactbpe import BPEError, Tokenizer, formats
-from exactbpe.formats import SubwordNMT, subword_nmt
+from exactbpe.formats import SubwordNMT, end_of_word, fastbpe, subword_nmt
 from exactbpe.formats.given import Given
 from exactbpe.formats.losses import Losses
+from exactbpe.formats.rule_lines import read_rules
 from hypothesis import given
 from strategies import WHITESPACE
 from strategies_formats import chained, tokenizers_and_texts
@@ -36,6 +37,42 @@ def test_what_is_written_reads_back(case: tuple[Tokenizer, list[str]]) -> None:
         word_prefix=tokenizer.word_prefix,
     )
     assert again == tokenizer
+
+
+@pytest.mark.parametrize("count", ["", " 0"])
+@pytest.mark.parametrize(
+    ("codes", "is_quick"),
+    [
+        ("l o\nl o</w>\nlo w\nlo w</w>\n", True),
+        ("l o\nl o</w>\nlo w\nlo w</w>", True),
+        ("é \u2028\né \u2028</w>\n", True),
+        ("l o\nl o</w>\nlo w\n", False),
+        ("l o</w>\nl o\n", False),
+        ("l o\nx o</w>\n", False),
+        ("l o\nl o</w> \n", False),
+        ("l o\n\nl o</w>\n", False),
+        (" o\n o</w>\n", False),
+        ("l \nl </w>\n", False),
+        ("lo w\nlo w</w>\nl o\nl o</w>\n", False),
+        ("l o\nl o</w>\nl o\nl o</w>\n", False),
+        ("\n", False),
+    ],
+)
+def test_the_quick_reader_says_the_same_or_nothing(codes: str, is_quick: bool, count: str) -> None:
+    other_headers = ["#version: 0.2\n", "#version: 0.1\n", "#version: 0.2 - by me\n", "#versio x\n"]
+    headers = ["", *([] if count else other_headers)]
+    for header in headers:
+        data = (header + codes.replace("\n", count + "\n")).encode()
+        data += count.encode() * (not codes.endswith("\n"))
+        quick = end_of_word.read_trained(data, Given(), counted=bool(count))
+        assert (quick is not None) == (is_quick and header in ("", "#version: 0.2\n"))
+        if quick is not None:
+            rules = fastbpe.read_codes(PATH, data) if count else read_rules(PATH, data).rules
+            general = end_of_word.halved(PATH, rules, Losses(PATH, lossy=False), Given())
+            assert (quick, quick.vocab) == (general, general.vocab)
+    for wrong in (" -1", " x", " 1 1", " ", " ٣"):
+        data = codes.replace("\n", wrong + "\n").encode()
+        assert end_of_word.read_trained(data, Given(), counted=True) is None
 
 
 def test_a_rule_is_two_there(tmp_path: Path) -> None:

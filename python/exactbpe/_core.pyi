@@ -126,11 +126,20 @@ class Tokenizer:
 
 @final
 class Model:
-    """The vocabulary and merges of a ``tokenizer.json``, if they are such as training gives."""
+    """The vocabulary and merges of a file, if they are such as training gives; else nothing is given, and the
+    general reader has to decide."""
 
     @staticmethod
-    def read(document: bytes) -> Model | None:
-        """Give nothing where the general reader has to decide."""
+    def of_document(document: bytes) -> Model | None:
+        """Read a ``tokenizer.json``."""
+
+    @staticmethod
+    def of_merges(merges: bytes, vocab: bytes) -> Model | None:
+        """Read a ``merges.txt`` and its ``vocab.json``."""
+
+    @staticmethod
+    def of_codes(codes: bytes, counted: bool) -> Model | None:
+        """Read codes with each rule for the inside and for the end of words; with a count behind, or not."""
 
     @property
     def rest(self) -> bytes:

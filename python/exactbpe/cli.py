@@ -8,7 +8,7 @@ import os
 import sys
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, NoReturn
 
@@ -359,12 +359,18 @@ def train(
 
 @commands.command()
 @files_argument
+@click.option("-m", "--merges", type=INPUT, metavar="MERGES", help="What 'exactbpe train' has written.")
 @click.option(
-    "-m", "--merges", type=INPUT, metavar="MERGES", required=True, help="What 'exactbpe train' has written."
+    "--codes",
+    type=INPUT,
+    metavar="CODES",
+    help="Codes of subword-nmt or fastBPE, in place of MERGES: write what 'subword-nmt apply-bpe' writes.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Write the tokens of a line as a JSON list.")
 @word_prefix_option
-def encode(files: tuple[str, ...], merges: str, as_json: bool, word_prefix: str) -> None:
+def encode(
+    files: tuple[str, ...], merges: str | None, codes: str | None, as_json: bool, word_prefix: str
+) -> None:
     """Split the lines of FILEs into tokens.
 
     Writes one line for each line read: its tokens, with a space between them. A line ends at a line feed
@@ -377,15 +383,33 @@ def encode(files: tuple[str, ...], merges: str, as_json: bool, word_prefix: str)
       echo "some words" | exactbpe encode -m merges.json --json
     """
     _check_files(files)
-    tokenizer = _read_tokenizer(merges, word_prefix)
+    if merges is not None and codes is None:
+        write = _tokenizing(_read_tokenizer(merges, word_prefix), as_json)
+    elif codes is not None and merges is None and not (as_json or word_prefix):
+        write = _segmenting(codes)
+    else:
+        reason = "Name --merges, or --codes alone: it goes with neither --merges, --json nor --word-prefix."
+        raise click.UsageError(reason, click.get_current_context())
     output = _output_bytes()
     for path in files or [STANDARD]:
         for line in _lines(path):
-            tokens = tokenizer.tokenize(_decoded(*line))
-            spelled = one_line(tokens) if as_json else " ".join(tokens)
-            output.write(f"{spelled}\n".encode())
+            output.write(write(_decoded(*line)).encode())
             if output.isatty():
                 output.flush()
+
+
+def _tokenizing(tokenizer: Tokenizer, as_json: bool) -> Callable[[str], str]:
+    """What is written for a line: its tokens."""
+    spell = one_line if as_json else " ".join
+    return lambda line: spell(tokenizer.tokenize(line)) + "\n"
+
+
+def _segmenting(codes: str) -> Callable[[str], str]:
+    """What is written for a line: what `apply-bpe` does, whose lines end wherever `str.splitlines` has it."""
+    from exactbpe.formats import SubwordNMT
+
+    segment = SubwordNMT.load(codes).apply
+    return lambda line: "".join(map(segment, line.splitlines(keepends=True)))
 
 
 @commands.command()

@@ -77,10 +77,7 @@ class Tokenizer:
         word_prefix: str = "",
         cache_bytes: int = CACHE_BYTES,
     ) -> None:
-        if not isinstance(unknown, str):
-            raise not_a_str("unknown", unknown)
-        if not unknown:
-            raise BPEError('unknown must be "error", "bytes" or a token, not an empty string')
+        _check_unknown(unknown)
         cache_bytes = max(0, min(whole_number("cache_bytes", cache_bytes), 1 << 40))
         chars = None if alphabet is None else _code_points(alphabet)
         rules = list(iterator("merges", merges))
@@ -91,6 +88,7 @@ class Tokenizer:
     @classmethod
     def _of(cls, model: _core.Model, unknown: str, word_prefix: str) -> Tokenizer:
         """The tokenizer of a model that a file held."""
+        _check_unknown(unknown)
         tokenizer = cls.__new__(cls)
         core = model.tokenizer(_kind(unknown), checked_prefix(word_prefix), CACHE_BYTES)
         tokenizer._complete(core, unknown, word_prefix, CACHE_BYTES)
@@ -358,6 +356,13 @@ def _replace_cut(error: UnicodeError) -> tuple[str | bytes, int]:
 
 
 codecs.register_error("exactbpe.cut", _replace_cut)
+
+
+def _check_unknown(unknown: str) -> None:
+    if not isinstance(unknown, str):
+        raise not_a_str("unknown", unknown)
+    if not unknown:
+        raise BPEError('unknown must be "error", "bytes" or a token, not an empty string')
 
 
 def _kind(unknown: str) -> Literal["error", "bytes", "token"]:

@@ -165,7 +165,7 @@ def _format_of_content(data: bytes) -> str | None:
         return "tokenizer.json"
     if re.match(rb"\n[\x02-\x7f]\n", start):  # a piece, and in it a string
         return "sentencepiece"
-    if re.match(rb"[^ \n]+ [^ \n]+ [0-9]+\n", start):
+    if fastbpe.FIRST_LINE.match(start):
         return "fastbpe"
     if re.match(rb"#version: 0\.\d\n[^\n]*\n[^ \n]+ [^ \n]+</w>\n", start):
         return "subword-nmt"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from exactbpe.formats import end_of_word
@@ -13,6 +14,8 @@ from exactbpe.formats.spelling import utf8
 from exactbpe.reference import BPEError
 from exactbpe.tokenizer import Tokenizer
 
+FIRST_LINE = re.compile(rb"[^ \n]+ [^ \n]+ [0-9]+\n")
+
 
 def spell(tokenizer: Tokenizer, path: Path, losses: Losses) -> dict[Path, bytes]:
     """The file of a tokenizer. It knows no counts, and fastBPE does not use them to encode: all are 0."""
@@ -22,7 +25,8 @@ def spell(tokenizer: Tokenizer, path: Path, losses: Losses) -> dict[Path, bytes]
 
 def read(path: Path, data: bytes, losses: Losses, given: Given) -> Tokenizer:
     """The tokenizer in a file that `spell` wrote, or one like it."""
-    return end_of_word.halved(path, read_codes(path, data), losses, given)
+    trained = end_of_word.read_trained(data, given, counted=True)
+    return trained or end_of_word.halved(path, read_codes(path, data), losses, given)
 
 
 def read_codes(path: Path, data: bytes) -> list[list[str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from exactbpe import _core
 from exactbpe.formats.agreement import note_order, rules_with_ids
 from exactbpe.formats.given import Given
 from exactbpe.formats.json_text import compare, parsed, vocabulary, vocabulary_lines
@@ -39,8 +40,32 @@ def spell(tokenizer: Tokenizer, path: Path, losses: Losses) -> dict[Path, bytes]
 def read(path: Path, data: bytes, losses: Losses, given: Given) -> Tokenizer:
     """The tokenizer in a file and the one beside it."""
     beside = _vocabulary_path(path)
+    vocab = read_bytes(beside)
+    return _read_trained(data, vocab, given) or _read_any(path, data, beside, vocab, losses, given)
+
+
+def _read_trained(merges: bytes, vocab: bytes, given: Given) -> Tokenizer | None:
+    """A quick way for files of trained merges; ``None`` leaves them to `_read_any`."""
+    found = _core.Model.of_merges(merges, vocab) if given == Given(unknown=given.unknown) else None
+    if found is None:
+        return None
+    others = found.others
+    unknown = given.unknown
+    if unknown is None:
+        unknown = "bytes" if others == BYTE_TOKENS else "error"
+    try:
+        tokenizer = Tokenizer._of(found, unknown, "")
+    except (TypeError, BPEError):
+        return None
+    is_whole = tokenizer._unknown_tokens == others and not BYTE_CHARACTERS.issubset(tokenizer.alphabet)
+    return tokenizer if is_whole else None
+
+
+def _read_any(
+    path: Path, data: bytes, beside: Path, vocab_data: bytes, losses: Losses, given: Given
+) -> Tokenizer:
     merges = read_rules(path, data).rules
-    vocab = vocabulary(beside, parsed(beside, read_bytes(beside)))
+    vocab = vocabulary(beside, parsed(beside, vocab_data))
     unknown = "bytes" if vocab.keys() >= set(BYTE_TOKENS) else "error"
     alphabet = {token for token in vocab if len(token) == 1 and token != given.unknown}
     if alphabet >= BYTE_CHARACTERS:

@@ -26,7 +26,8 @@ def spell(tokenizer: Tokenizer, path: Path, losses: Losses) -> dict[Path, bytes]
 
 def read(path: Path, data: bytes, losses: Losses, given: Given) -> Tokenizer:
     """The tokenizer in a file that `spell` wrote, or one like it."""
-    return end_of_word.halved(path, read_rules(path, data).rules, losses, given)
+    trained = end_of_word.read_trained(data, given, counted=False)
+    return trained or end_of_word.halved(path, read_rules(path, data).rules, losses, given)
 
 
 # Lone surrogates are in no file, so they can stand for what is not a character: the end of a word, and
@@ -70,8 +71,8 @@ class SubwordNMT:
         self._tokenizer = Tokenizer(first + marked)
 
     @classmethod
-    def load(cls, path: PathLike, format: str = "subword-nmt") -> SubwordNMT:
-        """Read codes of the format ``"subword-nmt"`` or ``"fastbpe"``.
+    def load(cls, path: PathLike, format: str | None = None) -> SubwordNMT:
+        """Read codes of the format ``"subword-nmt"`` or ``"fastbpe"``; their first line tells which.
 
         Raises:
             OSError: the file cannot be read.
@@ -79,6 +80,8 @@ class SubwordNMT:
         """
         path = Path(path)
         data = read_bytes(path)
+        if format is None:
+            format = "fastbpe" if fastbpe.FIRST_LINE.match(data) else "subword-nmt"
         try:
             if format == "subword-nmt":
                 rules, version = read_rules(path, data)

@@ -123,7 +123,7 @@ def read(path: Path, data: bytes, losses: Losses, given: Given) -> Tokenizer:
 
 def _read_trained(path: Path, data: bytes, losses: Losses, given: Given) -> Tokenizer | None:
     """A quick way for files of trained merges; ``None`` leaves one to `_read_any`."""
-    found = _core.Model.read(data) if given == Given() else None
+    found = _core.Model.of_document(data) if given == Given() else None
     if found is None:
         return None
     try:
@@ -137,7 +137,7 @@ def _read_trained(path: Path, data: bytes, losses: Losses, given: Given) -> Toke
         return None
     token = model.get("unk_token")
     is_made = isinstance(token, str) and tokenizer._core.token_to_id(token) is not None
-    if tokenizer._unknown_tokens != others or not unknown or is_made:
+    if tokenizer._unknown_tokens != others or is_made:
         return None
     _note_differences(document, model, tokenizer, losses, given)
     return tokenizer
