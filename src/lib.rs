@@ -6,7 +6,8 @@
 //! ```
 //!
 //! `chars` and `symbols` are the alphabets of the two ends, characters and strings. Inside `learn`, `sequence` is the
-//! array of all words that `layout` makes, `recount` finds the pairs worth tracking, `pairs` says which comes next.
+//! array of all words that `layout` makes, `recount` finds the pairs worth tracking by `pair_matrix` or by `pair_filter` and
+//! `pair_counts`, and their `positions`; `pairs` says which comes next.
 
 pub mod chars;
 pub mod compaction;
@@ -19,8 +20,12 @@ pub mod layout;
 pub mod learn;
 pub mod model_text;
 pub mod neighbours;
+pub mod pair_counts;
+pub mod pair_filter;
+pub mod pair_matrix;
 pub mod pairs;
 pub mod parallel;
+pub mod positions;
 pub mod recount;
 pub mod sequence;
 pub mod symbols;

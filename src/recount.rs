@@ -2,18 +2,20 @@
 //!
 //! Only pairs near the highest count matter, a small part of all that occur. So a first pass adds up the weights of
 //! pairs by a few hash bits, in an array that stays in the cache: a sum below the threshold rules out every pair in
-//! it. A second pass counts what is left exactly, a third notes where the kept pairs stand. Each pass walks the
-//! array in order, on several threads, and in steps of bounded length.
+//! it. A second pass counts what is left exactly, a third notes where the kept pairs stand. While there are few symbols
+//! one pass counts all pairs instead of the first two. Each pass walks the array in order, on several threads, and in
+//! steps of bounded length.
 
 use crate::error::Error;
-use crate::hash;
-use crate::pairs::{Tracked, key};
+use crate::pair_counts::{Counted, Table};
+use crate::pair_filter::{Filter, Part, filter_bits};
+use crate::pair_matrix::{MOST_SYMBOLS, Matrix};
+use crate::pairs::Tracked;
 use crate::parallel;
-use crate::sequence::{SEPARATOR, Sequence, position};
+use crate::positions::{Kept, Positions, tracked};
+use crate::sequence::Sequence;
 use std::cmp::Reverse;
 use std::ops::Range;
-
-const BATCH: usize = 64;
 
 /// Pairs are kept down to this part of the highest count. Lower costs memory, higher costs more recounts.
 const KEPT: u64 = 8;
@@ -28,7 +30,7 @@ pub struct Recount {
     workers: Vec<Worker>,
     filter: Filter,
     part: Part,
-    found: Vec<Slot>,
+    found: Vec<Counted>,
     kept: Kept,
     below: u64,
     min_frequency: u64,
@@ -39,16 +41,10 @@ pub struct Recount {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Pass {
+    Matrix,
     Filter,
     Count,
     Positions,
-}
-
-/// Where memory is short, pairs are counted in several parts, by hash.
-#[derive(Clone, Copy, Debug)]
-struct Part {
-    number: u64,
-    of: u64, // a power of two
 }
 
 /// What a recount found.
@@ -63,6 +59,7 @@ pub struct Found {
 #[derive(Debug, Default)]
 struct Worker {
     range: Range<usize>,
+    matrix: Matrix,
     filter: Filter,
     counts: Table,
     positions: Positions,
@@ -79,9 +76,16 @@ impl Recount {
         threads: usize,
         room: usize,
     ) -> Recount {
-        let small = sequence.slots().len() < SMALL;
+        let (small, symbols) = (sequence.slots().len() < SMALL, sequence.symbols());
+        let few = symbols <= MOST_SYMBOLS && Matrix::memory_for(symbols) <= room / 4 / threads;
         let mut recount = Recount {
-            pass: if small { Pass::Count } else { Pass::Filter },
+            pass: if small {
+                Pass::Count
+            } else if few {
+                Pass::Matrix
+            } else {
+                Pass::Filter
+            },
             workers: Vec::new(),
             filter: Filter::default(),
             part: Part { number: 0, of: 1 },
@@ -95,8 +99,10 @@ impl Recount {
         };
         let threads = if small { 1 } else { threads };
         recount.workers.resize_with(threads, Worker::default);
-        if !small {
-            let bits = filter_bits(sequence, below).min((room / 16 / threads).max(1 << 10).ilog2());
+        if recount.pass == Pass::Matrix {
+            recount.workers.iter_mut().for_each(|worker| worker.matrix = Matrix::new(symbols));
+        } else if recount.pass == Pass::Filter {
+            let bits = filter_bits(sequence, below, KEPT).min((room / 16 / threads).max(1 << 10).ilog2());
             recount.workers.iter_mut().for_each(|worker| worker.filter = Filter::new(bits));
         }
         recount.start_pass(sequence);
@@ -111,6 +117,7 @@ impl Recount {
             let end = worker.range.end.min(worker.range.start.saturating_add(most));
             let step = std::mem::replace(&mut worker.range.start, end)..end;
             match pass {
+                Pass::Matrix => worker.matrix.count_all(sequence, step)?,
                 Pass::Filter => worker.filter.add_all(sequence, step),
                 Pass::Count => worker.counts.count_all(sequence, step, filter, part, threshold)?,
                 Pass::Positions => worker.positions.note_all(sequence, step, kept),
@@ -126,6 +133,17 @@ impl Recount {
 
     fn finish_pass(&mut self, sequence: &Sequence) -> Result<Option<Found>, Error> {
         match self.pass {
+            Pass::Matrix => {
+                let counts: Vec<_> =
+                    self.workers.iter_mut().map(|worker| std::mem::take(&mut worker.matrix)).collect();
+                self.found = Matrix::sum(&counts)?;
+                let highest = self.found.iter().map(|pair| pair.count).max().unwrap_or(0);
+                self.below = highest.saturating_add(1);
+                self.lower_threshold();
+                self.found.retain(|pair| pair.count >= self.threshold);
+                self.raise_threshold();
+                self.keep_found(Some(sequence.symbols()));
+            }
             Pass::Filter => {
                 let filters = self.workers.iter_mut().map(|worker| std::mem::take(&mut worker.filter));
                 self.filter = filters.reduce(Filter::plus).unwrap_or_default();
@@ -142,7 +160,9 @@ impl Recount {
                 }
             }
             Pass::Positions => {
-                let pairs = lists(&self.kept, &mut self.workers);
+                let found: Vec<_> =
+                    self.workers.iter_mut().map(|worker| std::mem::take(&mut worker.positions)).collect();
+                let pairs = tracked(&self.kept, found);
                 return Ok(Some(Found { pairs, threshold: self.threshold }));
             }
         }
@@ -154,8 +174,7 @@ impl Recount {
         let mut tables = self.workers.iter_mut().map(|worker| std::mem::take(&mut worker.counts));
         let mut counts = tables.next().unwrap_or_default();
         tables.try_for_each(|table| counts.merge(table))?;
-        let reaches = |slot: &Slot| slot.key > 0 && slot.count >= self.threshold;
-        self.found.extend(counts.slots.into_iter().filter(reaches));
+        self.found.extend(counts.reaching(self.threshold));
         self.raise_threshold();
         self.part.number += 1;
         if self.part.number < self.part.of {
@@ -166,12 +185,16 @@ impl Recount {
             self.below = self.threshold;
             self.lower_threshold();
         } else {
-            self.leave_out_what_is_never_merged();
-            self.filter = Filter::default();
-            self.kept = Kept::new(std::mem::take(&mut self.found), self.threshold, self.room / 2);
-            self.pass = Pass::Positions;
+            self.keep_found(None);
         }
         Ok(())
+    }
+
+    fn keep_found(&mut self, symbols: Option<usize>) {
+        self.leave_out_what_is_never_merged();
+        self.filter = Filter::default();
+        self.kept = Kept::new(std::mem::take(&mut self.found), self.threshold, self.room / 2, symbols);
+        self.pass = Pass::Positions;
     }
 
     /// When n merges are left, pairs that occur far less often than the n-th will hardly be merged. (If one is in the end,
@@ -186,7 +209,7 @@ impl Recount {
     /// Leaves out the least frequent of the pairs found where they would take too much memory.
     fn raise_threshold(&mut self) {
         let room = self.room / 2;
-        if self.found.iter().map(Slot::memory).fold(0, usize::saturating_add) <= room {
+        if self.found.iter().map(Counted::memory).fold(0, usize::saturating_add) <= room {
             return;
         }
         self.found.sort_unstable_by_key(|slot| Reverse(slot.count));
@@ -213,8 +236,9 @@ impl Recount {
         let (pairs, workers) = (sequence.slots().len() - 1, self.workers.len());
         for (i, worker) in self.workers.iter_mut().enumerate() {
             if self.pass == Pass::Count {
-                worker.counts =
-                    Table { most: self.room / 8 / workers / size_of::<Slot>(), ..Table::default() };
+                worker.counts = Table::new(self.room / 8 / workers / size_of::<Counted>());
+            } else if self.pass == Pass::Positions {
+                worker.positions = Positions::new(&self.kept, if i == 0 { 1 } else { workers });
             }
             worker.range = pairs * i / workers..pairs * (i + 1) / workers;
         }
@@ -222,343 +246,8 @@ impl Recount {
 
     /// Bytes of memory in use.
     pub fn memory(&self) -> usize {
-        let worker = |worker: &Worker| worker.filter.memory() + worker.counts.memory();
+        let worker =
+            |worker: &Worker| worker.matrix.memory() + worker.filter.memory() + worker.counts.memory();
         self.filter.memory() + self.workers.iter().map(worker).sum::<usize>()
     }
-}
-
-/// Enough buckets that the average one stays well below the threshold, as far as that is affordable.
-fn filter_bits(sequence: &Sequence, below: u64) -> u32 {
-    let mut total = 0_u128;
-    sequence.for_each_run(0..sequence.slots().len(), |start, end, weight| {
-        total += (end - start) as u128 * u128::from(weight);
-    });
-    let wanted = total * u128::from(2 * KEPT) / u128::from(below);
-    let affordable = hash::bits_for(sequence.slots().len()).min(20);
-    (128 - wanted.leading_zeros()).clamp(16.min(affordable), affordable)
-}
-
-#[inline]
-fn hash_of(key: u64) -> u64 {
-    hash::number(hash::seed(), key)
-}
-
-/// Sums of weights by hash; a sum that would pass 2^32 - 1 stays there, and counts as any number above.
-#[derive(Debug)]
-struct Filter {
-    sums: Vec<u32>,
-    bits: u32,
-}
-
-/// A pair that the filter lets pass.
-#[derive(Clone, Copy, Debug, Default)]
-struct Candidate {
-    key: u64,
-    hash: u64,
-    at: u32,
-}
-
-impl Default for Filter {
-    /// Rules nothing out.
-    fn default() -> Filter {
-        Filter { sums: vec![u32::MAX; 2], bits: 1 }
-    }
-}
-
-impl Filter {
-    fn new(bits: u32) -> Filter {
-        Filter { sums: vec![0; 1 << bits], bits }
-    }
-
-    fn add_all(&mut self, sequence: &Sequence, range: Range<usize>) {
-        let seed = hash::seed();
-        sequence.for_each_run(range, |start, end, weight| {
-            let weight = u32::try_from(weight).unwrap_or(u32::MAX);
-            for pair in sequence.slots()[start..=end].windows(2) {
-                let sum = &mut self.sums[hash::slot(hash::number(seed, key(pair[0], pair[1])), self.bits)];
-                *sum = sum.saturating_add(if is_pair(pair) { weight } else { 0 });
-            }
-        });
-    }
-
-    /// Calls `f(batch, weight)` with all pairs of a part that the filter lets pass.
-    fn for_each_batch(
-        &self,
-        sequence: &Sequence,
-        range: Range<usize>,
-        part: Part,
-        least: u32,
-        mut f: impl FnMut(&[Candidate], u64),
-    ) {
-        let seed = hash::seed();
-        sequence.for_each_run(range, |start, end, weight| {
-            let mut batch = [Candidate::default(); BATCH];
-            let mut n = 0;
-            for (at, pair) in (start..).zip(sequence.slots()[start..=end].windows(2)) {
-                let key = key(pair[0], pair[1]);
-                let hash = hash::number(seed, key);
-                batch[n] = Candidate { key, hash, at: position(at) };
-                // No branch here: which pairs pass cannot be foreseen.
-                let may_reach = self.sums[hash::slot(hash, self.bits)] >= least;
-                n += usize::from(is_pair(pair) & may_reach & (hash & (part.of - 1) == part.number));
-                if n == BATCH {
-                    n = 0;
-                    f(&batch, weight);
-                }
-            }
-            f(&batch[..n], weight);
-        });
-    }
-
-    fn plus(mut self, other: Filter) -> Filter {
-        self.sums.iter_mut().zip(other.sums).for_each(|(sum, more)| *sum = sum.saturating_add(more));
-        self
-    }
-
-    /// No pair occurs more often than this.
-    fn highest(&self) -> u64 {
-        match self.sums.iter().max() {
-            Some(&u32::MAX) | None => u64::MAX,
-            Some(&highest) => u64::from(highest),
-        }
-    }
-
-    fn memory(&self) -> usize {
-        size_of_val(&*self.sums)
-    }
-}
-
-#[inline]
-fn is_pair(pair: &[u32]) -> bool {
-    (pair[0] != SEPARATOR) & (pair[1] != SEPARATOR)
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Slot {
-    key: u64, // 0 marks an empty slot
-    count: u64,
-    positions: u32, // how many
-}
-
-/// Instead of the number of positions: there is no room for them.
-const UNLISTED: u32 = u32::MAX;
-
-impl Slot {
-    /// Bytes that the pair will take: while its positions are found and sorted, and as a `Tracked` pair.
-    fn memory(&self) -> usize {
-        (self.positions as usize).saturating_mul(16) + 160
-    }
-
-    /// How many positions are listed.
-    fn listed(&self) -> usize {
-        if self.positions == UNLISTED { 0 } else { self.positions as usize }
-    }
-}
-
-/// Open addressing with linear probing, at most half full.
-#[derive(Debug)]
-struct Table {
-    slots: Vec<Slot>,
-    bits: u32,
-    used: usize,
-    most: usize,   // it may not grow beyond so many slots,
-    is_full: bool, // and gives up when it would
-}
-
-impl Default for Table {
-    fn default() -> Table {
-        Table { slots: vec![Slot::default(); 16], bits: 4, used: 0, most: usize::MAX, is_full: false }
-    }
-}
-
-impl Table {
-    fn count_all(
-        &mut self,
-        sequence: &Sequence,
-        range: Range<usize>,
-        filter: &Filter,
-        part: Part,
-        threshold: u64,
-    ) -> Result<(), Error> {
-        let least = u32::try_from(threshold).unwrap_or(u32::MAX);
-        let mut result = Ok(());
-        filter.for_each_batch(sequence, range, part, least, |batch, weight| {
-            result = std::mem::replace(&mut result, Ok(())).and_then(|()| self.add_batch(batch, weight));
-        });
-        result
-    }
-
-    /// Looks at all slots first, so that the cache misses overlap.
-    fn add_batch(&mut self, batch: &[Candidate], weight: u64) -> Result<(), Error> {
-        if self.used + batch.len() > self.slots.len() / 2 {
-            // However little memory there is, some thousand pairs must fit.
-            self.is_full |= self.slots.len() >= self.most.max(1 << 12);
-            if self.is_full {
-                return Ok(());
-            }
-            self.grow();
-        }
-        let mut keys = [0; BATCH];
-        for (there, pair) in keys.iter_mut().zip(batch) {
-            *there = self.slots[hash::slot(pair.hash, self.bits)].key;
-        }
-        for (there, pair) in keys.into_iter().zip(batch) {
-            let home = hash::slot(pair.hash, self.bits);
-            let at = if there == pair.key { home } else { self.find_or_add(home, pair.key) };
-            let slot = &mut self.slots[at];
-            slot.positions += 1;
-            slot.count = slot.count.checked_add(weight).ok_or(Error::PairOverflow(pair.key))?;
-        }
-        Ok(())
-    }
-
-    fn find(&self, home: usize, key: u64) -> usize {
-        let mut at = home;
-        while self.slots[at].key != key && self.slots[at].key != 0 {
-            at = (at + 1) & (self.slots.len() - 1);
-        }
-        at
-    }
-
-    fn find_or_add(&mut self, home: usize, key: u64) -> usize {
-        let at = self.find(home, key);
-        if self.slots[at].key == 0 {
-            self.slots[at].key = key;
-            self.used += 1;
-        }
-        at
-    }
-
-    #[cold]
-    fn grow(&mut self) {
-        self.bits = (self.bits + 1).max(8); // at least room for a batch
-        let old = std::mem::replace(&mut self.slots, vec![Slot::default(); 1 << self.bits]);
-        for slot in old.into_iter().filter(|slot| slot.key > 0) {
-            let at = self.find(hash::slot(hash_of(slot.key), self.bits), slot.key);
-            self.slots[at] = slot;
-        }
-    }
-
-    fn merge(&mut self, other: Table) -> Result<(), Error> {
-        for slot in other.slots.into_iter().filter(|slot| slot.key > 0) {
-            if self.used * 2 >= self.slots.len() {
-                self.grow();
-            }
-            let at = self.find_or_add(hash::slot(hash_of(slot.key), self.bits), slot.key);
-            let sum = &mut self.slots[at];
-            sum.positions += slot.positions;
-            sum.count = sum.count.checked_add(slot.count).ok_or(Error::PairOverflow(slot.key))?;
-        }
-        Ok(())
-    }
-
-    fn memory(&self) -> usize {
-        size_of_val(&*self.slots)
-    }
-}
-
-/// The pairs that reach the threshold, with an index so sparse that most lookups end at the first entry.
-#[derive(Debug, Default)]
-struct Kept {
-    slots: Vec<Slot>,
-    index: Vec<u32>, // 1 + the place in `slots`, 0 for none; linear probing
-    bits: u32,
-}
-
-impl Kept {
-    /// Keeps what reaches the threshold. Positions are noted as far as they fit into `room`.
-    fn new(mut slots: Vec<Slot>, threshold: u64, room: usize) -> Kept {
-        slots.retain(|slot| slot.count >= threshold);
-        let bits = hash::bits_for(slots.len() * 8);
-        let mut index = vec![0; 1 << bits];
-        let mut memory = 0_usize;
-        for (place, slot) in (1..).zip(&mut slots) {
-            memory = memory.saturating_add(slot.memory());
-            if memory > room {
-                memory -= slot.memory();
-                slot.positions = UNLISTED;
-                continue;
-            }
-            let mut at = hash::slot(hash_of(slot.key), bits);
-            while index[at] > 0 {
-                at = (at + 1) & (index.len() - 1);
-            }
-            index[at] = place;
-        }
-        Kept { slots, index, bits }
-    }
-}
-
-/// Where the kept pairs stand in one worker's part of the array.
-#[derive(Debug, Default)]
-struct Positions {
-    found: Vec<(u32, u32)>, // the place of the pair in `Kept`, the position
-}
-
-impl Positions {
-    fn note_all(&mut self, sequence: &Sequence, range: Range<usize>, kept: &Kept) {
-        let seed = hash::seed();
-        let slots = sequence.slots();
-        let mut batch = [Candidate::default(); BATCH];
-        let mut n = 0;
-        for (at, pair) in (range.start..).zip(slots[range.start..=range.end].windows(2)) {
-            let key = key(pair[0], pair[1]);
-            let hash = hash::number(seed, key);
-            batch[n] = Candidate { key, hash, at: position(at) };
-            // Separators are part of no kept pair, so nothing is asked of them here.
-            n += usize::from(kept.index[hash::slot(hash, kept.bits)] > 0);
-            if n == BATCH {
-                n = 0;
-                self.note_batch(&batch, kept);
-            }
-        }
-        self.note_batch(&batch[..n], kept);
-    }
-
-    fn note_batch(&mut self, batch: &[Candidate], kept: &Kept) {
-        for pair in batch {
-            let mut at = hash::slot(pair.hash, kept.bits);
-            while kept.index[at] > 0 {
-                let place = kept.index[at] - 1;
-                if kept.slots[place as usize].key == pair.key {
-                    self.found.push((place, pair.at));
-                    break;
-                }
-                at = (at + 1) & (kept.index.len() - 1);
-            }
-        }
-    }
-}
-
-/// The positions of each kept pair, in ascending order. Each thread looks at all that was found, and takes the pairs of
-/// its share.
-fn lists(kept: &Kept, workers: &mut [Worker]) -> Vec<Tracked> {
-    let found: Vec<_> =
-        workers.iter_mut().map(|worker| std::mem::take(&mut worker.positions.found)).collect();
-    let total: usize = kept.slots.iter().map(Slot::listed).sum();
-    let mut shares = Vec::with_capacity(workers.len());
-    let (mut end, mut listed) = (0, 0);
-    for number in 1..=workers.len() {
-        let start = end;
-        while end < kept.slots.len() && (listed < total / workers.len() * number || number == workers.len()) {
-            listed += kept.slots[end].listed();
-            end += 1;
-        }
-        shares.push(start..end);
-    }
-    let lists = parallel::run(&mut shares, |share| {
-        let list = |slot: &Slot| {
-            let positions = (slot.positions != UNLISTED).then(|| Vec::with_capacity(slot.listed()));
-            Tracked { key: slot.key, count: slot.count, positions }
-        };
-        let mut pairs: Vec<Tracked> = kept.slots[share.clone()].iter().map(list).collect();
-        for &(place, position) in found.iter().flatten() {
-            let pair = (place as usize).checked_sub(share.start).and_then(|place| pairs.get_mut(place));
-            if let Some(positions) = pair.and_then(|pair| pair.positions.as_mut()) {
-                positions.push(position);
-            }
-        }
-        pairs
-    });
-    lists.into_iter().flatten().collect()
 }

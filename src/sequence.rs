@@ -65,6 +65,11 @@ impl Sequence {
         &self.slots
     }
 
+    /// How many symbols there are, the separator included.
+    pub fn symbols(&self) -> usize {
+        self.lengths.len()
+    }
+
     /// Calls `f(start, end, weight)` for each part of `range` in which all words occur equally often.
     pub fn for_each_run(&self, range: std::ops::Range<usize>, mut f: impl FnMut(usize, usize, u64)) {
         let first = self.runs.partition_point(|run| run.end as usize <= range.start);

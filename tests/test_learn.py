@@ -311,13 +311,27 @@ def test_counts_near_the_largest() -> None:
 def test_a_pair_that_occurs_too_often(counts: Counts, pair: tuple[str, str]) -> None:
     word_counts = WordCounts({**counts, **zipf("xyz", 30, 5, 3)})
     large = WordCounts({**counts, **zipf("xyz", 5_000, 20, 3)})  # on the road of several threads
+    wide = large + WordCounts(
+        {chr(0x4E00 + i): 1 for i in range(2_000)}
+    )  # too many symbols for a cell a pair
     for threads in (1, 2):
-        for too_many in (word_counts, large):
+        for too_many in (word_counts, large, wide):
             with pytest.raises(OverflowError, match=r"2\*\*64 - 1"):
                 learn(too_many, ALL, threads=threads)
             with pytest.raises(OverflowError, match=r"2\*\*64 - 1"):
                 learn(too_many, ALL, initial_merges=[[*pair]], threads=threads)
     assert learn(word_counts, 0).merges == []
+
+
+def test_the_ends_of_words_may_occur_any_number_of_times() -> None:
+    counts = WordCounts({"ba": MOST, "ca": MOST, "bad": MOST - 1, **zipf("xyz", 5_000, 20, 3)})
+    for threads in (1, 2):
+        with pytest.raises(OverflowError, match=r"\('b', 'a'\)|\(\"b\", \"a\"\)"):
+            learn(counts, ALL, threads=threads)
+    counts = WordCounts({"ba": MOST, "ca": MOST, "de": MOST, **zipf("xyz", 5_000, 20, 3)})
+    for threads in (1, 2):
+        merges = learn(counts, 11, threads=threads).merges
+        assert merges[:3] == [["b", "a"], ["c", "a"], ["d", "e"]]
 
 
 def test_an_alphabet_of_ten_thousand() -> None:

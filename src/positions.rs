@@ -1,0 +1,165 @@
+//! Where the pairs stand that will be tracked.
+
+use crate::hash;
+use crate::pair_counts::Counted;
+use crate::pair_filter::{BATCH, Candidate, hash_of};
+use crate::pair_matrix::cell;
+use crate::pairs::{Tracked, key, parts};
+use crate::sequence::{Sequence, position};
+use std::ops::Range;
+
+/// The pairs that reach the threshold, with an index.
+#[derive(Debug, Default)]
+pub struct Kept {
+    pairs: Vec<Counted>,
+    index: Vec<u32>, // 1 + the place in `pairs`, 0 for none
+    by: By,
+}
+
+/// How the index is used.
+#[derive(Clone, Copy, Debug)]
+enum By {
+    /// So many bits of the hash, with linear probing; so sparse that most lookups end at the first entry.
+    Hash(u32),
+    /// The cell of the pair, where there are so many symbols.
+    Cell(usize),
+}
+
+impl Default for By {
+    fn default() -> By {
+        By::Hash(1)
+    }
+}
+
+impl Kept {
+    /// Keeps what reaches the threshold. Positions are noted as far as they fit into `room`. If there is a number of
+    /// symbols, the index has a cell for every pair there could be.
+    pub fn new(mut pairs: Vec<Counted>, threshold: u64, room: usize, symbols: Option<usize>) -> Kept {
+        pairs.retain(|pair| pair.count >= threshold);
+        let (by, size) = match symbols {
+            Some(symbols) => (By::Cell(symbols), symbols * symbols),
+            None => {
+                let bits = hash::bits_for(pairs.len() * 8);
+                (By::Hash(bits), 1 << bits)
+            }
+        };
+        let mut index = vec![0; size];
+        let mut memory = 0_usize;
+        for (place, pair) in (1..).zip(&mut pairs) {
+            memory = memory.saturating_add(pair.memory());
+            if memory > room {
+                memory -= pair.memory();
+                pair.positions = UNLISTED;
+                continue;
+            }
+            let at = match by {
+                By::Cell(symbols) => {
+                    let (left, right) = parts(pair.key);
+                    cell(symbols, left, right)
+                }
+                By::Hash(bits) => {
+                    let mut at = hash::slot(hash_of(pair.key), bits);
+                    while index[at] > 0 {
+                        at = (at + 1) & (size - 1);
+                    }
+                    at
+                }
+            };
+            index[at] = place;
+        }
+        Kept { pairs, index, by }
+    }
+}
+
+/// Where the kept pairs stand in one thread's part of the array.
+#[derive(Debug, Default)]
+pub struct Positions {
+    lists: Vec<Vec<u32>>, // by the place of the pair in `Kept`
+}
+
+impl Positions {
+    /// Room for all positions of the kept pairs, or for one of so many `parts` of them.
+    pub fn new(kept: &Kept, parts: usize) -> Positions {
+        Positions { lists: kept.pairs.iter().map(|pair| Vec::with_capacity(listed(pair) / parts)).collect() }
+    }
+
+    /// Notes the kept pairs that start in a range.
+    pub fn note_all(&mut self, sequence: &Sequence, range: Range<usize>, kept: &Kept) {
+        match kept.by {
+            By::Hash(bits) => self.note_by_hash(sequence, range, kept, bits),
+            By::Cell(symbols) => self.note_by_cell(sequence, range, kept, symbols),
+        }
+    }
+
+    // No branches in the loops of these two: which pairs are kept cannot be foreseen. Separators are part of no kept pair,
+    // so nothing is asked of them.
+
+    fn note_by_cell(&mut self, sequence: &Sequence, range: Range<usize>, kept: &Kept, symbols: usize) {
+        let mut batch = [(0, 0); BATCH];
+        let mut n = 0;
+        for (at, pair) in (range.start..).zip(sequence.slots()[range.start..=range.end].windows(2)) {
+            let place = kept.index[cell(symbols, pair[0], pair[1])];
+            batch[n] = (place, position(at));
+            n += usize::from(place > 0);
+            if n == BATCH {
+                n = 0;
+                batch.iter().for_each(|&(place, at)| self.lists[place as usize - 1].push(at));
+            }
+        }
+        batch[..n].iter().for_each(|&(place, at)| self.lists[place as usize - 1].push(at));
+    }
+
+    fn note_by_hash(&mut self, sequence: &Sequence, range: Range<usize>, kept: &Kept, bits: u32) {
+        let seed = hash::seed();
+        let mut batch = [Candidate::default(); BATCH];
+        let mut n = 0;
+        for (at, pair) in (range.start..).zip(sequence.slots()[range.start..=range.end].windows(2)) {
+            let key = key(pair[0], pair[1]);
+            let hash = hash::number(seed, key);
+            batch[n] = Candidate { key, hash, at: position(at) };
+            n += usize::from(kept.index[hash::slot(hash, bits)] > 0);
+            if n == BATCH {
+                n = 0;
+                self.note_batch(&batch, kept, bits);
+            }
+        }
+        self.note_batch(&batch[..n], kept, bits);
+    }
+
+    fn note_batch(&mut self, batch: &[Candidate], kept: &Kept, bits: u32) {
+        for pair in batch {
+            let mut at = hash::slot(pair.hash, bits);
+            while kept.index[at] > 0 {
+                let place = kept.index[at] as usize - 1;
+                if kept.pairs[place].key == pair.key {
+                    self.lists[place].push(pair.at);
+                    break;
+                }
+                at = (at + 1) & (kept.index.len() - 1);
+            }
+        }
+    }
+}
+
+/// Instead of the number of positions: there is no room for them.
+const UNLISTED: u32 = u32::MAX;
+
+/// How many positions of a pair are listed.
+fn listed(pair: &Counted) -> usize {
+    if pair.positions == UNLISTED { 0 } else { pair.positions as usize }
+}
+
+/// The kept pairs with their positions, as the threads have noted them one after the other.
+pub fn tracked(kept: &Kept, parts: Vec<Positions>) -> Vec<Tracked> {
+    let mut parts = parts.into_iter().map(|part| part.lists);
+    let mut lists = parts.next().unwrap_or_default();
+    for part in parts {
+        lists.iter_mut().zip(part).for_each(|(list, more)| list.extend(more));
+    }
+    let track = |(pair, list): (&Counted, Vec<u32>)| Tracked {
+        key: pair.key,
+        count: pair.count,
+        positions: (pair.positions != UNLISTED).then_some(list),
+    };
+    kept.pairs.iter().zip(lists).map(track).collect()
+}
