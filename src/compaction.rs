@@ -56,16 +56,15 @@ impl Part {
             let end = stop.min(run.end as usize);
             for at in read..end {
                 let slot = slots[at - start];
-                if slot & TAG == 0 {
-                    slots[written - start] = slot;
-                    written += 1;
-                    if slot == SEPARATOR {
-                        // A word of one symbol holds no pair.
-                        if written - word <= 2 {
-                            written = word;
-                        }
-                        word = written;
+                // No branch here: which slots hold a symbol cannot be foreseen.
+                slots[written - start] = slot;
+                written += usize::from(slot & TAG == 0);
+                if slot == SEPARATOR {
+                    // A word of one symbol holds no pair.
+                    if written - word <= 2 {
+                        written = word;
                     }
+                    word = written;
                 }
             }
             read = end;
