@@ -3,6 +3,7 @@
 use crate::chars::{self, CharMap};
 use crate::hash;
 use crate::pairs::key;
+use crate::seams::Seams;
 use crate::sequence::position;
 use crate::symbols::Symbols;
 use std::cmp::Reverse;
@@ -32,6 +33,7 @@ pub struct Encoder {
     rules: Vec<Rule>, // by rank
     ranks: RankTable,
     in_order: bool,
+    seams: Seams,
 }
 
 /// Room to work in, used again from word to word.
@@ -76,6 +78,7 @@ impl Encoder {
         };
         alphabet.unwrap_or(&mentioned).iter().for_each(|&code_point| add_char(code_point, &mut names));
         let alphabet_size = names.symbols.len();
+        let seams = Seams::new(rules);
         // In batches, so that the cache misses of large vocabularies overlap.
         names.reserve(rules.len());
         let mut joined = Vec::with_capacity(rules.len());
@@ -97,7 +100,7 @@ impl Encoder {
             rule.joined == joined && rule.left < joined && rule.right < joined
         };
         let in_order = rules.iter().enumerate().all(is_new);
-        Encoder { chars, names, alphabet_size, vocab_size, rules, ranks, in_order }
+        Encoder { chars, names, alphabet_size, vocab_size, rules, ranks, in_order, seams }
     }
 
     /// The symbols, by number.
@@ -119,6 +122,11 @@ impl Encoder {
     /// is so; then a merge makes no pair of a lower rank than its own.
     pub fn is_in_order(&self) -> bool {
         self.in_order
+    }
+
+    /// Where words can be cut.
+    pub fn seams(&self) -> &Seams {
+        &self.seams
     }
 
     /// How many symbols are characters of the alphabet.

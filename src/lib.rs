@@ -27,6 +27,7 @@ pub mod pairs;
 pub mod parallel;
 pub mod positions;
 pub mod recount;
+pub mod seams;
 pub mod sequence;
 pub mod symbols;
 pub mod text_counter;

@@ -39,6 +39,9 @@ pub struct Session {
     ends: Vec<usize>,
 }
 
+/// Longer words, in bytes, are cut where that changes nothing.
+const MOST_WHOLE: usize = 16;
+
 /// How many words are looked up together, so that their cache misses overlap.
 const BATCH: usize = 32;
 
@@ -89,13 +92,22 @@ impl Tokenizer {
         let mut batch = [Lookup::default(); BATCH];
         let mut n = 0;
         let mut ends = Vec::new(); // of texts, in words of the batch
+        let seams = self.encoder.seams();
         for text in texts {
-            whitespace::for_each_word(text, |start, stop| {
+            let mut look_up = |start, stop| {
                 batch[n] = session.cache.lookup(text, start, stop);
                 n += 1;
                 if n == BATCH {
                     n = 0;
                     self.resolve(&batch, &mut ends, session, out, &mut end);
+                }
+            };
+            whitespace::for_each_word(text, |start, stop| {
+                // Pieces of a word are words, but for the prefix.
+                if stop - start > MOST_WHOLE && self.prefix.is_empty() {
+                    seams.for_each_piece(text, start, stop, &mut look_up);
+                } else {
+                    look_up(start, stop);
                 }
             });
             ends.push(n);
