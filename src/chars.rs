@@ -108,6 +108,37 @@ impl CharMap {
     }
 }
 
+/// A set of characters, with a short way for ASCII.
+#[derive(Clone, Debug)]
+pub struct CharSet {
+    ascii: [bool; 128],
+    others: CharMap,
+}
+
+impl Default for CharSet {
+    fn default() -> CharSet {
+        CharSet { ascii: [false; 128], others: CharMap::default() }
+    }
+}
+
+impl CharSet {
+    /// Puts a character into the set.
+    #[inline]
+    pub fn insert(&mut self, code_point: u32) {
+        match self.ascii.get_mut(code_point as usize) {
+            Some(held) => *held = true,
+            None if self.others.get(code_point) == 0 => self.others.set(code_point, 1),
+            None => {}
+        }
+    }
+
+    /// The characters, in order.
+    pub fn code_points(&self) -> Vec<u32> {
+        let ascii = (0..).zip(self.ascii).filter(|&(_, held)| held).map(|(code_point, _)| code_point);
+        ascii.chain(self.others.code_points()).collect()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -143,5 +174,8 @@ mod tests {
         assert_eq!(map.code_points(), [0, 97, 0x4E00, 0xD800, 0x10_FFFF]);
         assert!(map.code_points().into_iter().all(|c| map.get(c) == c + 1));
         assert_eq!(map.get(98), 0);
+        let mut set = CharSet::default();
+        [0x4E00, 0, 97, 0x10_FFFF, 0xD800, 97].into_iter().for_each(|c| set.insert(c));
+        assert_eq!(set.code_points(), map.code_points());
     }
 }

@@ -1,6 +1,6 @@
 //! Merges and text to tokens, by rounds: the pair of lowest rank, everywhere in the word, then look again.
 
-use crate::chars::{self, CharMap};
+use crate::chars::{self, CharMap, CharSet};
 use crate::hash;
 use crate::pairs::key;
 use crate::seams::Seams;
@@ -19,6 +19,12 @@ const NONE: u32 = u32::MAX;
 
 /// So many short words take turns.
 const TOGETHER: usize = 8;
+
+/// How many rules are looked up together.
+const BATCH: usize = 32;
+
+/// A rule as it is given: two strings that are not empty, in generalized UTF-8.
+pub type Pair<'a> = (&'a [u8], &'a [u8]);
 
 /// Compiled rules.
 ///
@@ -58,14 +64,13 @@ struct Rule {
 }
 
 impl Encoder {
-    /// Compiles rules, pairs of non-empty strings in generalized UTF-8. The alphabet is `alphabet`, or the
-    /// characters that the rules mention.
-    pub fn new<'a>(rules: &[(&'a [u8], &'a [u8])], alphabet: Option<&[u32]>) -> Encoder {
-        let mut mentioned = CharMap::default();
-        for code_point in rules.iter().flat_map(|rule| [rule.0, rule.1]).flat_map(chars::code_points) {
-            mentioned.set(code_point, 1);
-        }
-        let mentioned = mentioned.code_points();
+    /// Compiles rules. The alphabet is `alphabet`, or the characters that the rules mention.
+    pub fn new<'a>(rules: &[Pair<'a>], alphabet: Option<&[u32]>) -> Encoder {
+        let mentioned = || {
+            let mut mentioned = CharSet::default();
+            parts_of(rules).flat_map(chars::code_points).for_each(|code_point| mentioned.insert(code_point));
+            mentioned.code_points()
+        };
         let mut chars = CharMap::default();
         let mut names = Names::default();
         let mut spelled = Vec::new();
@@ -76,21 +81,34 @@ impl Encoder {
                 chars.set(code_point, 1 + names.add(&spelled));
             }
         };
-        alphabet.unwrap_or(&mentioned).iter().for_each(|&code_point| add_char(code_point, &mut names));
+        let alphabet = alphabet.map_or_else(mentioned, <[u32]>::to_vec);
+        alphabet.into_iter().for_each(|code_point| add_char(code_point, &mut names));
         let alphabet_size = names.symbols.len();
         let seams = Seams::new(rules);
         // In batches, so that the cache misses of large vocabularies overlap.
         names.reserve(rules.len());
         let mut joined = Vec::with_capacity(rules.len());
+        let mut wholes = vec![Vec::new(); BATCH];
         for batch in rules.chunks(BATCH) {
-            let wholes: Vec<Vec<u8>> = batch.iter().map(|(left, right)| [*left, right].concat()).collect();
-            joined.extend(names.add_all(wholes.iter().map(Vec::as_slice)));
+            for (whole, (left, right)) in wholes.iter_mut().zip(batch) {
+                whole.clear();
+                whole.extend_from_slice(left);
+                whole.extend_from_slice(right);
+            }
+            joined.extend(names.add_all(wholes[..batch.len()].iter().map(Vec::as_slice)));
         }
         let vocab_size = names.symbols.len();
-        mentioned.iter().for_each(|&code_point| add_char(code_point, &mut names));
         let mut parts = Vec::with_capacity(rules.len() * 2);
         for batch in rules.chunks(BATCH) {
-            parts.extend(names.add_all(batch.iter().flat_map(|(left, right)| [*left, right])));
+            parts.extend(names.find_all(parts_of(batch)));
+        }
+        // What trained rules mention is in the alphabet or made by a rule.
+        if parts.contains(&NONE) {
+            mentioned().into_iter().for_each(|code_point| add_char(code_point, &mut names));
+            parts.clear();
+            for batch in rules.chunks(BATCH) {
+                parts.extend(names.add_all(parts_of(batch)));
+            }
         }
         let rule = |(parts, joined): (&[u32; 2], u32)| Rule { left: parts[0], right: parts[1], joined };
         let rules: Vec<Rule> = parts.as_chunks().0.iter().zip(joined).map(rule).collect();
@@ -364,8 +382,10 @@ impl Short {
     }
 }
 
-/// How many rules are looked up together.
-const BATCH: usize = 32;
+/// The left and the right part of each rule.
+fn parts_of<'a>(rules: &[Pair<'a>]) -> impl Iterator<Item = &'a [u8]> + Clone {
+    rules.iter().flat_map(|rule| [rule.0, rule.1])
+}
 
 /// Strings and their numbers.
 #[derive(Debug, Default)]
@@ -411,18 +431,33 @@ impl Names {
         })
     }
 
-    /// The numbers of strings, new ones where they had none. What will be compared is touched first.
+    /// The numbers of strings, new ones where they had none.
     fn add_all<'a>(&mut self, strings: impl Iterator<Item = &'a [u8]> + Clone) -> Vec<u32> {
         self.reserve(2 * BATCH);
-        let seed = hash::seed();
-        let hashes: Vec<u64> = strings.clone().map(|string| hash::bytes(seed, string)).collect();
-        let numbers: Vec<u32> = hashes.iter().map(|&hash| self.index[hash::slot(hash, self.bits)]).collect();
-        let known = numbers.iter().filter(|&&number| number > 0);
-        let bytes = known
-            .map(|number| self.symbols.get(number - 1).first())
-            .fold(0, |sum, byte| sum ^ byte.copied().unwrap_or(0));
-        std::hint::black_box(bytes);
+        let hashes = self.touch(strings.clone());
         strings.zip(hashes).map(|(string, hash)| self.add_hashed(string, hash)).collect()
+    }
+
+    /// The numbers of strings, `NONE` where they have none.
+    fn find_all<'a>(&self, strings: impl Iterator<Item = &'a [u8]> + Clone) -> impl Iterator<Item = u32> {
+        let hashes = self.touch(strings.clone());
+        strings.zip(hashes).map(|(string, hash)| self.find_hashed(string, hash).unwrap_or(NONE))
+    }
+
+    /// The hashes of strings. What they will be compared with is touched.
+    fn touch<'a>(&self, strings: impl Iterator<Item = &'a [u8]>) -> Vec<u64> {
+        let seed = hash::seed();
+        let hashes: Vec<u64> = strings.map(|string| hash::bytes(seed, string)).collect();
+        if !self.index.is_empty() {
+            let numbers: Vec<u32> =
+                hashes.iter().map(|&hash| self.index[hash::slot(hash, self.bits)]).collect();
+            let known = numbers.iter().filter(|&&number| number > 0);
+            let bytes = known
+                .map(|number| self.symbols.get(number - 1).first())
+                .fold(0, |sum, byte| sum ^ byte.copied().unwrap_or(0));
+            std::hint::black_box(bytes);
+        }
+        hashes
     }
 
     /// Makes room for more strings.

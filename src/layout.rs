@@ -1,6 +1,6 @@
 //! Counts to the array of words that learning works on.
 
-use crate::chars::{self, CharMap};
+use crate::chars::{self, CharMap, CharSet};
 use crate::count::WordCounts;
 use crate::error::Error;
 use crate::hash::NumberMap;
@@ -72,8 +72,7 @@ fn for_each_word<W: Send>(
 
 /// What one thread has seen.
 struct Seen {
-    alphabet: CharMap,
-    ascii: [bool; 128],
+    alphabet: CharSet,
     slots: u64,
     slots_by_count: ByCount<u64>,
 }
@@ -86,23 +85,14 @@ impl Survey {
         threads: usize,
         go_on: &mut dyn FnMut() -> Result<(), Error>,
     ) -> Result<Survey, Error> {
-        let nothing = |_| Seen {
-            alphabet: CharMap::default(),
-            ascii: [false; 128],
-            slots: 0,
-            slots_by_count: ByCount::default(),
-        };
+        let nothing = |_| Seen { alphabet: CharSet::default(), slots: 0, slots_by_count: ByCount::default() };
         let mut seen: Vec<Seen> = (0..threads).map(nothing).collect();
         for_each_word(counts, &mut seen, go_on, |seen, word, count| {
             let mut slots = 1;
             for part in [prefix, word] {
                 for code_point in chars::code_points(part) {
                     slots += 1;
-                    match seen.ascii.get_mut(code_point as usize) {
-                        Some(seen) => *seen = true,
-                        None if seen.alphabet.get(code_point) == 0 => seen.alphabet.set(code_point, 1),
-                        None => {}
-                    }
+                    seen.alphabet.insert(code_point);
                 }
             }
             if slots > MOST_SLOTS_A_SYMBOL {
@@ -117,10 +107,8 @@ impl Survey {
         let mut survey =
             Survey { alphabet: CharMap::default(), prefix: prefix.to_vec(), slots: 1, parts: Vec::new() };
         for part in seen {
-            let ascii = (0..).zip(part.ascii).filter(|&(_, seen)| seen).map(|(code_point, _)| code_point);
-            ascii
-                .chain(part.alphabet.code_points())
-                .for_each(|code_point| survey.alphabet.set(code_point, 1));
+            let alphabet = part.alphabet.code_points();
+            alphabet.into_iter().for_each(|code_point| survey.alphabet.set(code_point, 1));
             survey.slots += part.slots;
             survey.parts.push(part.slots_by_count);
         }

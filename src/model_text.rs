@@ -5,13 +5,11 @@
 //! reader, whose answer is the same.
 
 use crate::chars;
-use crate::encode::Encoder;
+use crate::encode::{Encoder, Pair};
 use std::borrow::Cow;
 
 /// Tokens of more bytes are left to the general reader, which knows how to refuse them.
 const MOST: usize = 1 << 20;
-
-type Rule<'a> = (&'a [u8], &'a [u8]);
 
 /// A model whose vocabulary is what its merges make.
 #[derive(Debug)]
@@ -50,7 +48,7 @@ pub fn read_document(document: &[u8]) -> Option<Model> {
     if reader.at < document.len() || merges.is_empty() || models > 1 {
         return None;
     }
-    let rules: Vec<Rule<'_>> = merges.iter().map(|[left, right]| (&**left, &**right)).collect();
+    let rules: Vec<Pair<'_>> = merges.iter().map(|[left, right]| (&**left, &**right)).collect();
     let (encoder, others) = compiled(&vocab, &rules)?;
     let mut cuts = [(vocab_range, &b"{}"[..]), (merges_range, b"[]")];
     cuts.sort_by_key(|(range, _)| range.start);
@@ -89,7 +87,7 @@ pub fn read_codes(codes: &[u8], counted: bool) -> Option<Model> {
 }
 
 /// The rules of a text, one a line.
-fn rule_lines(text: &[u8], counted: bool) -> Option<Vec<Rule<'_>>> {
+fn rule_lines(text: &[u8], counted: bool) -> Option<Vec<Pair<'_>>> {
     std::str::from_utf8(text).ok()?;
     let mut lines = text.strip_suffix(b"\n").unwrap_or(text).split(|&byte| byte == b'\n').peekable();
     if !counted && lines.peek()?.starts_with(b"#version: ") {
@@ -107,7 +105,7 @@ fn rule_lines(text: &[u8], counted: bool) -> Option<Vec<Rule<'_>>> {
 }
 
 /// The rules, if the vocabulary starts with an alphabet in order and then what they make; and the rest of it.
-fn compiled(vocab: &[Cow<'_, [u8]>], rules: &[Rule<'_>]) -> Option<(Encoder, Vec<String>)> {
+fn compiled(vocab: &[Cow<'_, [u8]>], rules: &[Pair<'_>]) -> Option<(Encoder, Vec<String>)> {
     let single = |token: &&Cow<'_, [u8]>| !token.is_empty() && chars::count(token) == 1;
     let alphabet: Vec<u32> = vocab.iter().take_while(single).map(|token| chars::read(token, 0).0).collect();
     if !alphabet.is_sorted_by(|a, b| a < b) || rules.iter().any(|rule| rule.0.is_empty() || rule.1.is_empty())

@@ -4,7 +4,7 @@
 //! held. Loops that may take long belong to Python: a step here lasts some ten milliseconds.
 
 use crate::count::{Word, WordCounts};
-use crate::encode::{Encoder, UNKNOWN};
+use crate::encode::{Encoder, Pair, UNKNOWN};
 use crate::error::Error;
 use crate::learn::{Goal, Learner, Stopped};
 use crate::model_text::{self, Model};
@@ -446,7 +446,7 @@ impl PyTokenizer {
             .iter()
             .map(|(left, right)| Ok((bytes(left)?, bytes(right)?)))
             .collect::<PyResult<Vec<_>>>()?;
-        let rules: Vec<(&[u8], &[u8])> = rules.iter().map(|(left, right)| (&**left, &**right)).collect();
+        let rules: Vec<Pair<'_>> = rules.iter().map(|(left, right)| (&**left, &**right)).collect();
         let encoder = py.detach(|| Encoder::new(&rules, alphabet.as_deref()));
         PyTokenizer::of(encoder, unknown, word_prefix, cache_bytes)
     }

@@ -6,6 +6,7 @@
 //! scripts without spaces come apart into short pieces that are met again and again.
 
 use crate::chars;
+use crate::encode::Pair;
 use crate::hash;
 use crate::pairs::key;
 
@@ -20,8 +21,8 @@ pub struct Seams {
 }
 
 impl Seams {
-    /// The seams of rules, pairs of non-empty strings in generalized UTF-8.
-    pub fn new(rules: &[(&[u8], &[u8])]) -> Seams {
+    /// The seams of rules.
+    pub fn new(rules: &[Pair<'_>]) -> Seams {
         let mut seams =
             Seams { bits: vec![0; rules.len().div_ceil(4).next_power_of_two()], seed: hash::seed() };
         for (left, right) in rules {
