@@ -1,27 +1,19 @@
 //! Merges and text to tokens, by rounds: the pair of lowest rank, everywhere in the word, then look again.
 
 use crate::chars::{self, CharMap, CharSet};
-use crate::hash;
-use crate::pairs::key;
+use crate::long_word::LongWord;
+use crate::names::{BATCH, NONE, Names};
+use crate::ranks::{Ranks, Rule};
 use crate::seams::Seams;
 use crate::sequence::position;
+use crate::short_word::ShortWord;
 use crate::symbols::Symbols;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 
 /// The mark of a character that no rule mentions; the other bits are its code point.
 pub const UNKNOWN: u32 = 1 << 31;
 
-/// Words of more characters take the road that costs more to start and less for each character.
-pub const LONG: usize = 64;
-
-const NONE: u32 = u32::MAX;
-
 /// So many short words take turns.
 const TOGETHER: usize = 8;
-
-/// How many rules are looked up together.
-const BATCH: usize = 32;
 
 /// A rule as it is given: two strings that are not empty, in generalized UTF-8.
 pub type Pair<'a> = (&'a [u8], &'a [u8]);
@@ -36,8 +28,7 @@ pub struct Encoder {
     names: Names,
     alphabet_size: usize,
     vocab_size: usize,
-    rules: Vec<Rule>, // by rank
-    ranks: RankTable,
+    ranks: Ranks,
     in_order: bool,
     seams: Seams,
 }
@@ -45,22 +36,8 @@ pub struct Encoder {
 /// Room to work in, used again from word to word.
 #[derive(Debug, Default)]
 pub struct Scratch {
-    short: [Short; TOGETHER],
-    long: Vec<u32>,
-    before: Vec<u32>,
-    after: Vec<u32>,
-    waiting: Vec<Vec<u32>>, // positions of pairs, by rank; empty between words
-    queue: Ranks,
-}
-
-type Ranks = BinaryHeap<Reverse<u32>>;
-
-/// A rule in symbols.
-#[derive(Clone, Copy, Debug)]
-struct Rule {
-    left: u32,
-    right: u32,
-    joined: u32,
+    short: Box<[ShortWord; TOGETHER]>, // by itself: scratch is moved in every call
+    long: LongWord,
 }
 
 impl Encoder {
@@ -83,7 +60,7 @@ impl Encoder {
         };
         let alphabet = alphabet.map_or_else(mentioned, <[u32]>::to_vec);
         alphabet.into_iter().for_each(|code_point| add_char(code_point, &mut names));
-        let alphabet_size = names.symbols.len();
+        let alphabet_size = names.symbols().len();
         let seams = Seams::new(rules);
         // In batches, so that the cache misses of large vocabularies overlap.
         names.reserve(rules.len());
@@ -97,7 +74,7 @@ impl Encoder {
             }
             joined.extend(names.add_all(wholes[..batch.len()].iter().map(Vec::as_slice)));
         }
-        let vocab_size = names.symbols.len();
+        let vocab_size = names.symbols().len();
         let mut parts = Vec::with_capacity(rules.len() * 2);
         for batch in rules.chunks(BATCH) {
             parts.extend(names.find_all(parts_of(batch)));
@@ -112,18 +89,17 @@ impl Encoder {
         }
         let rule = |(parts, joined): (&[u32; 2], u32)| Rule { left: parts[0], right: parts[1], joined };
         let rules: Vec<Rule> = parts.as_chunks().0.iter().zip(joined).map(rule).collect();
-        let ranks = RankTable::new(&rules);
         let is_new = |(rank, rule): (usize, &Rule)| {
             let joined = position(alphabet_size + rank);
             rule.joined == joined && rule.left < joined && rule.right < joined
         };
         let in_order = rules.iter().enumerate().all(is_new);
-        Encoder { chars, names, alphabet_size, vocab_size, rules, ranks, in_order, seams }
+        Encoder { chars, names, alphabet_size, vocab_size, ranks: Ranks::new(rules), in_order, seams }
     }
 
     /// The symbols, by number.
     pub fn symbols(&self) -> &Symbols {
-        &self.names.symbols
+        self.names.symbols()
     }
 
     /// The number of a string that is a symbol.
@@ -133,7 +109,7 @@ impl Encoder {
 
     /// The rules, in symbols.
     pub fn rules(&self) -> impl ExactSizeIterator<Item = (u32, u32)> {
-        self.rules.iter().map(|rule| (rule.left, rule.right))
+        self.ranks.rules().iter().map(|rule| (rule.left, rule.right))
     }
 
     /// Whether each rule makes a new symbol, of characters of the alphabet or what rules before it made. Every trained list
@@ -174,10 +150,11 @@ impl Encoder {
         mut end: impl FnMut(usize),
     ) {
         for words in words.chunks(TOGETHER) {
-            let mut waiting = [0; TOGETHER];
-            let mut n = 0;
-            for (number, (word, short)) in words.iter().zip(&mut scratch.short).enumerate() {
-                if short.start(self, prefix, word) {
+            let (mut waiting, mut n) = ([0; TOGETHER], 0);
+            let mut is_long = [false; TOGETHER];
+            for (number, (word, short)) in words.iter().zip(scratch.short.iter_mut()).enumerate() {
+                is_long[number] = !short.start([prefix, word], |c| self.symbol_of(c), &self.ranks);
+                if !is_long[number] {
                     waiting[n] = number;
                     n += 1;
                 }
@@ -185,7 +162,7 @@ impl Encoder {
             while n > 0 {
                 let mut next = 0;
                 while next < n {
-                    if scratch.short[waiting[next]].round(self) {
+                    if scratch.short[waiting[next]].round(&self.ranks, self.in_order) {
                         next += 1;
                     } else {
                         n -= 1;
@@ -194,32 +171,17 @@ impl Encoder {
                 }
             }
             for (number, word) in words.iter().enumerate() {
-                let short = &scratch.short[number];
-                if short.is_too_long {
-                    let long = &mut scratch.long;
-                    long.clear();
+                if is_long[number] {
                     let characters = [prefix, word].into_iter().flat_map(chars::code_points);
-                    long.extend(characters.map(|code_point| self.symbol_of(code_point)));
-                    self.merge_long(scratch);
-                    out.extend(scratch.long.iter().filter(|&&symbol| symbol != NONE));
+                    scratch.long.start(characters.map(|code_point| self.symbol_of(code_point)));
+                    scratch.long.merge(self.ranks.rules(), |left, right| self.ranks.get(left, right));
+                    out.extend(scratch.long.symbols());
                 } else {
-                    let mut live = short.live;
-                    while live > 0 {
-                        out.push(short.symbols[place(live)]);
-                        live &= live - 1;
-                    }
+                    scratch.short[number].symbols().for_each(|symbol| out.push(symbol));
                 }
                 end(out.len());
             }
         }
-    }
-
-    /// The symbol of the character that starts at `at`, and its length in bytes.
-    #[inline]
-    fn symbol_at(&self, word: &[u8], at: usize) -> (u32, usize) {
-        let (code_point, length) =
-            if word[at] < 0x80 { (u32::from(word[at]), 1) } else { chars::read(word, at) };
-        (self.symbol_of(code_point), length)
     }
 
     #[inline]
@@ -229,157 +191,6 @@ impl Encoder {
             symbol => symbol - 1,
         }
     }
-
-    #[inline]
-    fn rank(&self, left: u32, right: u32) -> u32 {
-        self.ranks.get(&self.rules, left, right)
-    }
-
-    /// The rule for long words: positions wait by rank, and each is looked at only when a neighbour changes. Takes
-    /// O(n log n) for n characters. A symbol that has become part of the one before it is `NONE`.
-    fn merge_long(&self, Scratch { long: symbols, before, after, waiting, queue, .. }: &mut Scratch) {
-        let n = position(symbols.len());
-        before.clear();
-        before.extend((0..n).map(|at| at.wrapping_sub(1)));
-        after.clear();
-        after.extend(1..=n);
-        waiting.resize_with(self.rules.len(), Vec::new);
-        let look = |symbols: &[u32], waiting: &mut [Vec<u32>], queue: &mut Ranks, at: u32, next: u32| {
-            let rank = self.rank(symbols[at as usize], symbols[next as usize]);
-            if let Some(positions) = waiting.get_mut(rank as usize) {
-                if positions.is_empty() {
-                    queue.push(Reverse(rank));
-                }
-                positions.push(at);
-            }
-        };
-        (1..n).for_each(|at| look(symbols, waiting, queue, at - 1, at));
-        while let Some(Reverse(rank)) = queue.pop() {
-            let Rule { left, right, joined } = self.rules[rank as usize];
-            let mut positions = std::mem::take(&mut waiting[rank as usize]);
-            if !positions.is_sorted() {
-                positions.sort_unstable();
-            }
-            for at in positions {
-                let next = after[at as usize];
-                if symbols[at as usize] != left || symbols.get(next as usize) != Some(&right) {
-                    continue; // a neighbour was merged meanwhile
-                }
-                symbols[at as usize] = joined;
-                symbols[next as usize] = NONE;
-                let follower = after[next as usize];
-                after[at as usize] = follower;
-                if let Some(before) = before.get_mut(follower as usize) {
-                    *before = at;
-                    look(symbols, waiting, queue, at, follower);
-                }
-                if at > 0 {
-                    look(symbols, waiting, queue, before[at as usize], at);
-                }
-            }
-        }
-    }
-}
-
-/// A short word under way: the rule itself, over two small arrays. Nothing is moved: bits tell which places still hold a
-/// symbol.
-#[derive(Clone, Debug)]
-struct Short {
-    symbols: [u32; LONG],
-    keys: [u32; LONG], // `key_at` of the pair that starts there
-    n: usize,
-    live: u64,
-    is_too_long: bool,
-}
-
-impl Default for Short {
-    fn default() -> Short {
-        Short { symbols: [0; LONG], keys: [NONE; LONG], n: 0, live: 0, is_too_long: false }
-    }
-}
-
-/// With this many rules all words take the road of long ones: then a rank and a place do not fit into 32 bits.
-const TOO_MANY: usize = 1 << 26;
-
-/// The rank of a pair and the place where it starts as one number: the lowest one tells which pair is next, and where.
-#[inline]
-fn key_at(rank: u32, place: usize) -> u32 {
-    if rank == NONE { NONE } else { rank << 6 | position(place) }
-}
-
-/// The lowest place of a set. All are below 64; the mask spares checks.
-#[inline]
-fn place(bits: u64) -> usize {
-    bits.trailing_zeros() as usize & (LONG - 1)
-}
-
-impl Short {
-    /// Takes up a word; says whether there is anything to merge.
-    fn start(&mut self, encoder: &Encoder, prefix: &[u8], word: &[u8]) -> bool {
-        self.n = 0;
-        self.is_too_long = encoder.rules.len() >= TOO_MANY;
-        for part in [prefix, word] {
-            let mut at = 0;
-            while at < part.len() {
-                self.is_too_long |= self.n == LONG;
-                if self.is_too_long {
-                    return false;
-                }
-                let (symbol, length) = encoder.symbol_at(part, at);
-                self.symbols[self.n] = symbol;
-                self.n += 1;
-                at += length;
-            }
-        }
-        self.live = u64::MAX.checked_shr(64 - position(self.n)).unwrap_or(0);
-        self.keys[..self.n.next_multiple_of(8)].fill(NONE);
-        for (place, (key, pair)) in self.keys.iter_mut().zip(self.symbols[..self.n].windows(2)).enumerate() {
-            *key = key_at(encoder.rank(pair[0], pair[1]), place);
-        }
-        true
-    }
-
-    /// The lowest key.
-    #[inline]
-    fn lowest(&self) -> u32 {
-        // Eight at a time, so that no loop ends where it cannot be foreseen.
-        let mut lowest = [NONE; 8];
-        for eight in &self.keys.as_chunks::<8>().0[..self.n.div_ceil(8)] {
-            lowest.iter_mut().zip(eight).for_each(|(lowest, &key)| *lowest = key.min(*lowest));
-        }
-        lowest.into_iter().fold(NONE, u32::min)
-    }
-
-    /// Takes the lowest rank and replaces its pair everywhere; says whether there was one.
-    #[inline]
-    fn round(&mut self, encoder: &Encoder) -> bool {
-        let lowest = self.lowest();
-        let rank = lowest >> 6;
-        let Some(&Rule { joined, .. }) = encoder.rules.get(rank as usize) else { return false };
-        let Short { symbols, keys, n, live, .. } = self;
-        let mut at = lowest as usize & (LONG - 1);
-        loop {
-            let behind = *live & (u64::MAX << at << 1);
-            let second = behind & behind.wrapping_neg();
-            let third = behind & !second;
-            let before = *live & !(u64::MAX << at);
-            *live &= !second;
-            symbols[at] = joined;
-            keys[place(second)] = NONE;
-            keys[at] =
-                if third == 0 { NONE } else { key_at(encoder.rank(joined, symbols[place(third)]), at) };
-            if before > 0 {
-                let before = 63 - before.leading_zeros() as usize;
-                keys[before] = key_at(encoder.rank(symbols[before], joined), before);
-            }
-            // Within a round a pair of lower rank may come into being. Where rules are in order none does, and the next
-            // look finds what is left of this round.
-            match if encoder.in_order { None } else { (at + 1..*n).find(|&next| keys[next] >> 6 == rank) } {
-                Some(next) => at = next,
-                None => return true,
-            }
-        }
-    }
 }
 
 /// The left and the right part of each rule.
@@ -387,174 +198,11 @@ fn parts_of<'a>(rules: &[Pair<'a>]) -> impl Iterator<Item = &'a [u8]> + Clone {
     rules.iter().flat_map(|rule| [rule.0, rule.1])
 }
 
-/// Strings and their numbers.
-#[derive(Debug, Default)]
-struct Names {
-    symbols: Symbols,
-    index: Vec<u32>, // 1 + the number, 0 for none; linear probing, at most half full
-    bits: u32,
-}
-
-impl Names {
-    /// The number of a string, or the place in the index where it belongs.
-    fn find(&self, string: &[u8]) -> Result<u32, usize> {
-        self.find_hashed(string, hash::bytes(hash::seed(), string))
-    }
-
-    fn find_hashed(&self, string: &[u8], hash: u64) -> Result<u32, usize> {
-        if self.index.is_empty() {
-            return Err(0);
-        }
-        let mut at = hash::slot(hash, self.bits);
-        while self.index[at] > 0 {
-            let number = self.index[at] - 1;
-            if self.symbols.get(number) == string {
-                return Ok(number);
-            }
-            at = (at + 1) & (self.index.len() - 1);
-        }
-        Err(at)
-    }
-
-    /// The number of a string, a new one if it had none.
-    fn add(&mut self, string: &[u8]) -> u32 {
-        self.add_hashed(string, hash::bytes(hash::seed(), string))
-    }
-
-    fn add_hashed(&mut self, string: &[u8], hash: u64) -> u32 {
-        self.reserve(1);
-        self.find_hashed(string, hash).unwrap_or_else(|at| {
-            let number = position(self.symbols.len());
-            self.symbols.push(string);
-            self.index[at] = number + 1;
-            number
-        })
-    }
-
-    /// The numbers of strings, new ones where they had none.
-    fn add_all<'a>(&mut self, strings: impl Iterator<Item = &'a [u8]> + Clone) -> Vec<u32> {
-        self.reserve(2 * BATCH);
-        let hashes = self.touch(strings.clone());
-        strings.zip(hashes).map(|(string, hash)| self.add_hashed(string, hash)).collect()
-    }
-
-    /// The numbers of strings, `NONE` where they have none.
-    fn find_all<'a>(&self, strings: impl Iterator<Item = &'a [u8]> + Clone) -> impl Iterator<Item = u32> {
-        let hashes = self.touch(strings.clone());
-        strings.zip(hashes).map(|(string, hash)| self.find_hashed(string, hash).unwrap_or(NONE))
-    }
-
-    /// The hashes of strings. What they will be compared with is touched.
-    fn touch<'a>(&self, strings: impl Iterator<Item = &'a [u8]>) -> Vec<u64> {
-        let seed = hash::seed();
-        let hashes: Vec<u64> = strings.map(|string| hash::bytes(seed, string)).collect();
-        if !self.index.is_empty() {
-            let numbers: Vec<u32> =
-                hashes.iter().map(|&hash| self.index[hash::slot(hash, self.bits)]).collect();
-            let known = numbers.iter().filter(|&&number| number > 0);
-            let bytes = known
-                .map(|number| self.symbols.get(number - 1).first())
-                .fold(0, |sum, byte| sum ^ byte.copied().unwrap_or(0));
-            std::hint::black_box(bytes);
-        }
-        hashes
-    }
-
-    /// Makes room for more strings.
-    fn reserve(&mut self, more: usize) {
-        if (self.symbols.len() + more) * 2 <= self.index.len() {
-            return;
-        }
-        self.bits = hash::bits_for((self.symbols.len() + more) * 2).max(self.bits + 1).max(6);
-        self.index = vec![0; 1 << self.bits];
-        for number in (0..self.symbols.len()).map(position) {
-            let mut at = hash::slot(hash::bytes(hash::seed(), self.symbols.get(number)), self.bits);
-            while self.index[at] > 0 {
-                at = (at + 1) & (self.index.len() - 1);
-            }
-            self.index[at] = number + 1;
-        }
-    }
-}
-
-/// Ranks of pairs: open addressing with linear probing, at most half full. A slot holds 1 + the rank, 0 for none, and in
-/// the bits that ranks leave free some of the pair's hash: a third of the memory of the pair itself, and the rule is looked
-/// at only when these agree. Most pairs have no rank, and nearly all of those are sent away by a filter that stays in the
-/// nearest caches.
-#[derive(Debug)]
-struct RankTable {
-    slots: Vec<u32>,
-    seed: u64,
-    bits: u32,
-    mask: u32,        // of the bits that ranks take
-    filter: Vec<u64>, // a set of bits, by hash: eight bits a rule
-}
-
-impl RankTable {
-    fn new(rules: &[Rule]) -> RankTable {
-        let bits = hash::bits_for(rules.len() * 2 + 2);
-        let mask = u32::MAX >> position(rules.len()).leading_zeros().min(31);
-        let filter = vec![0; (1_usize << bits).div_ceil(16)];
-        let mut table = RankTable { slots: vec![0; 1 << bits], seed: hash::seed(), bits, mask, filter };
-        for (rank, rule) in (0..).zip(rules) {
-            let hash = hash::number(table.seed, key(rule.left, rule.right));
-            let at = table.find(rules, rule.left, rule.right, hash);
-            if table.slots[at] == 0 {
-                table.slots[at] = table.tag(hash) | (rank + 1); // else the pair has a lower one
-            }
-            let (word, bit) = table.filter_bit(hash);
-            table.filter[word] |= bit;
-        }
-        table
-    }
-
-    /// The rank of a pair, or `NONE`.
-    #[inline]
-    fn get(&self, rules: &[Rule], left: u32, right: u32) -> u32 {
-        let hash = hash::number(self.seed, key(left, right));
-        let (word, bit) = self.filter_bit(hash);
-        if self.filter[word] & bit == 0 {
-            return NONE;
-        }
-        (self.slots[self.find(rules, left, right, hash)] & self.mask).wrapping_sub(1)
-    }
-
-    /// The slot of a pair, or the empty one where it belongs.
-    #[inline]
-    fn find(&self, rules: &[Rule], left: u32, right: u32, hash: u64) -> usize {
-        let tag = self.tag(hash);
-        let mut at = hash::slot(hash, self.bits);
-        loop {
-            let slot = self.slots[at];
-            if slot == 0 {
-                return at;
-            }
-            if slot & !self.mask == tag {
-                let rule = &rules[(slot & self.mask) as usize - 1];
-                if (rule.left, rule.right) == (left, right) {
-                    return at;
-                }
-            }
-            at = (at + 1) & (self.slots.len() - 1);
-        }
-    }
-
-    #[inline]
-    #[allow(clippy::cast_possible_truncation, reason = "the low bits of the hash are wanted")]
-    fn tag(&self, hash: u64) -> u32 {
-        hash as u32 & !self.mask
-    }
-
-    #[inline]
-    #[allow(clippy::cast_possible_truncation, reason = "the low bits of the hash are wanted")]
-    fn filter_bit(&self, hash: u64) -> (usize, u64) {
-        ((hash >> 6) as usize & (self.filter.len() - 1), 1 << (hash & 63))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hash;
+    use crate::short_word::LONG;
     use crate::whitespace;
     use std::collections::HashMap;
 

@@ -8,6 +8,9 @@
 //! `chars` and `symbols` are the alphabets of the two ends, characters and strings. Inside `learn`, `sequence` is the
 //! array of all words that `layout` makes, `recount` finds the pairs worth tracking by `pair_matrix` or by `pair_filter` and
 //! `pair_counts`, and their `positions`; `pairs` says which comes next.
+//! Inside `encode`, `names` and `ranks` are the compiled rules, `short_word` and `long_word` the two roads of a word;
+//! `tokenizer` cuts words at `seams` and remembers them in a `word_cache`. `model_text` reads files of
+//! trained merges, `joined` makes pairs of ranked strings.
 
 pub mod chars;
 pub mod compaction;
@@ -16,9 +19,12 @@ pub mod counts_file;
 pub mod encode;
 pub mod error;
 pub mod hash;
+pub mod joined;
 pub mod layout;
 pub mod learn;
+pub mod long_word;
 pub mod model_text;
+pub mod names;
 pub mod neighbours;
 pub mod pair_counts;
 pub mod pair_filter;
@@ -26,13 +32,16 @@ pub mod pair_matrix;
 pub mod pairs;
 pub mod parallel;
 pub mod positions;
+pub mod ranks;
 pub mod recount;
 pub mod seams;
 pub mod sequence;
+pub mod short_word;
 pub mod symbols;
 pub mod text_counter;
 pub mod tokenizer;
 pub mod whitespace;
+pub mod word_cache;
 
 #[cfg(feature = "python")]
 mod python;

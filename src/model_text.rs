@@ -80,10 +80,16 @@ pub fn read_codes(codes: &[u8], counted: bool) -> Option<Model> {
     let (pairs, []) = lines.as_chunks() else { return None };
     let rules = pairs.iter().map(|[inside, at_end]| {
         let is_same = inside.0 == at_end.0 && at_end.1.strip_suffix(b"</w>") == Some(inside.1);
-        is_same.then_some(*inside)
+        let ends = [inside.0, inside.1, &[inside.0, inside.1].concat()].map(looks_like_an_end);
+        (is_same && !ends.contains(&true)).then_some(*inside)
     });
     let encoder = Encoder::new(&rules.collect::<Option<Vec<_>>>()?, None);
     encoder.is_in_order().then_some(Model { encoder, others: Vec::new(), rest: Vec::new() })
+}
+
+/// Whether a symbol would be taken for another one at the end of a word.
+fn looks_like_an_end(symbol: &[u8]) -> bool {
+    symbol.len() > 4 && symbol.ends_with(b"</w>")
 }
 
 /// The rules of a text, one a line.
@@ -96,8 +102,8 @@ fn rule_lines(text: &[u8], counted: bool) -> Option<Vec<Pair<'_>>> {
     let rules = lines.map(|line| {
         let mut fields = line.split(|&byte| byte == b' ');
         let rule = (fields.next()?, fields.next()?);
-        let is_count = |count: &[u8]| !count.is_empty() && count.iter().all(u8::is_ascii_digit);
         let fits = |part: &[u8]| (1..=MOST).contains(&part.len());
+        let is_count = |count: &[u8]| fits(count) && count.iter().all(u8::is_ascii_digit);
         let is_rule = fits(rule.0) && fits(rule.1) && (!counted || is_count(fields.next()?));
         (is_rule && fields.next().is_none()).then_some(rule)
     });

@@ -6,6 +6,7 @@
 use crate::count::{Word, WordCounts};
 use crate::encode::{Encoder, Pair, UNKNOWN};
 use crate::error::Error;
+use crate::joined;
 use crate::learn::{Goal, Learner, Stopped};
 use crate::model_text::{self, Model};
 use crate::text_counter::TextCounter;
@@ -31,7 +32,9 @@ const PIECE: usize = 1 << 20;
 #[pymodule(gil_used = false)]
 mod _core {
     #[pymodule_export]
-    use super::{PyLearner, PyModel, PyTextCounter, PyTokenizer, PyWordCounts, merge_counts_files};
+    use super::{
+        PyLearner, PyModel, PyTextCounter, PyTokenizer, PyWordCounts, merge_counts_files, recovered_pairs,
+    };
 
     #[pymodule_export]
     #[allow(non_upper_case_globals)]
@@ -482,8 +485,8 @@ impl PyTokenizer {
         Ok(self.tokenizer.encoder.symbol(&bytes(token)?).filter(|&symbol| symbol < known))
     }
 
-    fn tokenize<'py>(&self, py: Python<'py>, text: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyList>> {
-        let symbols = self.symbols(py, text)?;
+    fn tokenize<'py>(&self, py: Python<'py>, text: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
+        let symbols = self.symbols(py, text_of(text)?)?;
         if symbols.iter().all(|&symbol| symbol & UNKNOWN == 0) {
             let strings = self.strings(py)?;
             return PyList::new(py, symbols.into_iter().map(|symbol| strings[symbol as usize].bind(py)));
@@ -492,15 +495,16 @@ impl PyTokenizer {
         PyList::new(py, tokens.collect::<PyResult<Vec<_>>>()?)
     }
 
-    fn encode(&self, py: Python<'_>, text: &Bound<'_, PyString>) -> PyResult<Vec<u32>> {
+    fn encode(&self, py: Python<'_>, text: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
+        let text = text_of(text)?;
         let symbols = self.symbols(py, text)?;
         self.tokenizer
             .ids_of(symbols)
             .ok_or_else(|| bytes(text).map_or_else(|error| error, |text| self.unknown(py, &text)))
     }
 
-    fn count(&self, py: Python<'_>, text: &Bound<'_, PyString>) -> PyResult<usize> {
-        let symbols = self.symbols(py, text)?;
+    fn count(&self, py: Python<'_>, text: &Bound<'_, PyAny>) -> PyResult<usize> {
+        let symbols = self.symbols(py, text_of(text)?)?;
         Ok(self.tokenizer.count(&symbols))
     }
 
@@ -608,6 +612,24 @@ impl PyModel {
     }
 }
 
+/// The pair that makes each string, best rank first; and, if there is none for a string, what is left of it.
+#[pyfunction]
+fn recovered_pairs<'py>(py: Python<'py>, strings: &Bound<'py, PyList>) -> PyResult<Recovered<'py>> {
+    let strings = self::strings(strings)?;
+    let bytes = strings.iter().map(bytes).collect::<PyResult<Vec<_>>>()?;
+    let bytes: Vec<&[u8]> = bytes.iter().map(|string| &**string).collect();
+    let found = py.detach(|| joined::recovered(&bytes));
+    let string = |symbol: u32| match symbol & UNKNOWN {
+        0 => Ok(strings[symbol as usize].clone()),
+        _ => char_string(py, symbol & !UNKNOWN),
+    };
+    let pairs = found.pairs.into_iter().map(|(left, right)| Ok((string(left)?, string(right)?)));
+    let rest = found.rest.map(|rest| rest.into_iter().map(string).collect::<PyResult<_>>());
+    Ok((pairs.collect::<PyResult<_>>()?, rest.transpose()?))
+}
+
+type Recovered<'py> = (Vec<(Bound<'py, PyString>, Bound<'py, PyString>)>, Option<Vec<Bound<'py, PyString>>>);
+
 /// What one thread makes of some texts; `Err` is the index of a text that is refused.
 type Work<'a, R> = dyn Fn(&[&[u8]], &mut Session) -> Result<R, usize> + Sync + 'a;
 
@@ -655,7 +677,7 @@ impl PyTokenizer {
 
     fn symbols(&self, py: Python<'_>, text: &Bound<'_, PyString>) -> PyResult<Vec<u32>> {
         let text = bytes(text)?;
-        let mut symbols = Vec::new();
+        let mut symbols = Vec::with_capacity(text.len().min(SHORT_TEXT) / 2 + 1);
         self.with_session(|session| {
             if text.len() < SHORT_TEXT {
                 self.tokenizer.symbols(&[&text], session, &mut symbols, |_| {});
@@ -756,18 +778,26 @@ impl PyTokenizer {
     }
 }
 
+/// An argument that must be a string; all else is refused in the words of the reference.
+fn string_of<'a, 'py>(
+    value: &'a Bound<'py, PyAny>,
+    name: impl FnOnce() -> String,
+) -> PyResult<&'a Bound<'py, PyString>> {
+    match value.cast() {
+        Ok(string) => Ok(string),
+        Err(_) => Err(PyErr::from_value(reference(value.py())?.call_method1("not_a_str", (name(), value))?)),
+    }
+}
+
+/// The argument `text`.
+fn text_of<'a, 'py>(text: &'a Bound<'py, PyAny>) -> PyResult<&'a Bound<'py, PyString>> {
+    string_of(text, || "text".to_string())
+}
+
 /// The strings of a list called `texts`, held: another thread may change the list while we work.
 fn strings<'py>(texts: &Bound<'py, PyList>) -> PyResult<Vec<Bound<'py, PyString>>> {
-    let text = |(index, text): (usize, Bound<'py, PyAny>)| match text.cast_into::<PyString>() {
-        Ok(text) => Ok(text),
-        Err(error) => {
-            let value = error.into_inner();
-            let refusal =
-                reference(value.py())?.call_method1("not_a_str", (format!("texts[{index}]"), value))?;
-            Err(PyErr::from_value(refusal))
-        }
-    };
-    texts.iter().enumerate().map(text).collect()
+    let texts = texts.iter().enumerate();
+    texts.map(|(index, text)| string_of(&text, || format!("texts[{index}]")).cloned()).collect()
 }
 
 /// The rules of a list; what is no rule is refused in the words of the reference.

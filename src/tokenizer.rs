@@ -2,9 +2,9 @@
 
 use crate::chars;
 use crate::encode::{Encoder, Scratch, UNKNOWN};
-use crate::hash;
 use crate::sequence::position;
 use crate::whitespace;
+use crate::word_cache::{END, Lookup, WordCache};
 
 /// What becomes of a character outside the alphabet where ids are wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,13 +30,17 @@ pub struct Tokenizer {
     pub cache_bytes: usize,
 }
 
+/// Instead of a run: it stands among the long words.
+const ELSEWHERE: u32 = END - 1;
+
 /// What one thread works with: room, and the words it has seen.
 #[derive(Debug)]
 pub struct Session {
     scratch: Scratch,
-    cache: Cache,
+    cache: WordCache,
     new: Vec<u32>, // the tokens of words that are not in the cache
     ends: Vec<usize>,
+    text_ends: Vec<usize>, // in words of a batch
 }
 
 /// Longer words, in bytes, are cut where that changes nothing.
@@ -50,9 +54,10 @@ impl Tokenizer {
     pub fn session(&self) -> Session {
         Session {
             scratch: Scratch::default(),
-            cache: Cache::new(self.cache_bytes),
+            cache: WordCache::new(self.cache_bytes),
             new: Vec::new(),
             ends: Vec::new(),
+            text_ends: Vec::new(),
         }
     }
 
@@ -91,7 +96,7 @@ impl Tokenizer {
     ) {
         let mut batch = [Lookup::default(); BATCH];
         let mut n = 0;
-        let mut ends = Vec::new(); // of texts, in words of the batch
+        session.text_ends.clear();
         let seams = self.encoder.seams();
         for text in texts {
             let mut look_up = |start, stop| {
@@ -99,7 +104,7 @@ impl Tokenizer {
                 n += 1;
                 if n == BATCH {
                     n = 0;
-                    self.resolve(&batch, &mut ends, session, out, &mut end);
+                    self.resolve(&batch, session, out, &mut end);
                 }
             };
             whitespace::for_each_word(text, |start, stop| {
@@ -110,20 +115,19 @@ impl Tokenizer {
                     look_up(start, stop);
                 }
             });
-            ends.push(n);
+            session.text_ends.push(n);
         }
-        self.resolve(&batch[..n], &mut ends, session, out, &mut end);
+        self.resolve(&batch[..n], session, out, &mut end);
     }
 
     fn resolve(
         &self,
         batch: &[Lookup<'_>],
-        text_ends: &mut Vec<usize>,
         session: &mut Session,
         out: &mut Vec<u32>,
         end: &mut impl FnMut(usize),
     ) {
-        let Session { scratch, cache, new, ends } = session;
+        let Session { scratch, cache, new, ends, text_ends } = session;
         // Touch all slots first, so that their cache misses overlap.
         std::hint::black_box(batch.iter().fold(0, |sum, lookup| sum ^ cache.touch(lookup)));
         let mut found = [[END; 4]; BATCH];
@@ -158,7 +162,9 @@ impl Tokenizer {
             out.extend_from_slice(&gathered[..n]);
             n = 0;
             if found[0] == ELSEWHERE {
-                out.extend_from_slice(cache.get_long(lookup).unwrap_or_default());
+                out.extend(
+                    cache.get_long(lookup).into_iter().flatten().map(|&bytes| u32::from_ne_bytes(bytes)),
+                );
             } else if let Some(&end) = next.next() {
                 out.extend_from_slice(&new[start..end]);
                 start = end;
@@ -256,141 +262,6 @@ impl Tokenizer {
             symbol & !UNKNOWN
         }
     }
-}
-
-/// Ends a run of less than four symbols; no symbol is as high.
-const END: u32 = u32::MAX;
-
-/// Instead of a run: it stands among the long words.
-const ELSEWHERE: u32 = END - 1;
-
-/// A word of the text, where it would stand in the cache, and what stands there.
-#[derive(Clone, Copy, Debug, Default)]
-struct Lookup<'a> {
-    word: &'a [u8],
-    key: [u64; 2], // [0, 0] for a word that counts as long
-    slot: usize,
-}
-
-/// Words of up to 16 bytes that have at most four tokens. A word may stand in either of two slots, which share a cache
-/// line. It comes into the second one, and goes on to the first when it is met again: words that occur once, most of
-/// all, push out only each other. Longer words stand in slots four times as large, the last one that came to each.
-#[derive(Debug)]
-struct Cache {
-    slots: Vec<[Slot; 2]>,
-    bits: u32,
-    long: Vec<LongSlot>,
-    long_bits: u32,
-    seed: u64,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Slot {
-    key: [u64; 2],
-    run: [u32; 4], // padded with `END`
-}
-
-#[derive(Clone, Copy, Debug)]
-struct LongSlot {
-    word: [u8; 62],
-    length: u8, // 0 marks an empty slot
-    symbols: u8,
-    run: [u32; 16],
-}
-
-impl Cache {
-    fn new(bytes: usize) -> Cache {
-        let slots = |size: usize, bytes: usize| (bytes / size).checked_ilog2().unwrap_or(0).min(32);
-        let bits = slots(size_of::<[Slot; 2]>(), bytes / 4 * 3);
-        let long_bits = slots(size_of::<LongSlot>(), bytes / 4);
-        let empty = Slot { key: [0; 2], run: [0; 4] };
-        let empty_long = LongSlot { word: [0; 62], length: 0, symbols: 0, run: [0; 16] };
-        let number = |bits: u32| if bits > 0 { 1_usize << bits } else { 0 };
-        Cache {
-            slots: vec![[empty; 2]; number(bits)],
-            bits,
-            long: vec![empty_long; number(long_bits)],
-            long_bits,
-            seed: hash::seed(),
-        }
-    }
-
-    #[inline]
-    fn lookup<'a>(&self, text: &'a [u8], start: usize, end: usize) -> Lookup<'a> {
-        let word = &text[start..end];
-        // A NUL at the end of a short word would look like no byte at all.
-        if word.len() > 16 || word.ends_with(&[0]) {
-            let hash = if self.long_bits > 0 { hash::bytes(self.seed, word) } else { 0 };
-            return Lookup { word, key: [0; 2], slot: hash::slot(hash, self.long_bits.max(1)) };
-        }
-        let key = key_of(text, start, word.len());
-        let hash = hash::mix(key[0] ^ self.seed, key[1] ^ 0x9e37_79b9_7f4a_7c15);
-        Lookup { word, key, slot: hash::slot(hash, self.bits.max(1)) }
-    }
-
-    /// A number from the slot.
-    #[inline]
-    fn touch(&self, lookup: &Lookup<'_>) -> u64 {
-        if lookup.key == [0; 2] {
-            self.long.get(lookup.slot).map_or(0, |slot| u64::from(slot.length))
-        } else {
-            self.slots.get(lookup.slot).map_or(0, |slots| slots[0].key[0])
-        }
-    }
-
-    #[inline]
-    fn get(&mut self, lookup: &Lookup<'_>) -> Option<&[u32; 4]> {
-        let slots = self.slots.get_mut(lookup.slot).filter(|_| lookup.key != [0; 2])?;
-        if slots[0].key != lookup.key {
-            if slots[1].key != lookup.key {
-                return None;
-            }
-            slots.swap(0, 1);
-        }
-        Some(&slots[0].run)
-    }
-
-    fn get_long(&self, lookup: &Lookup<'_>) -> Option<&[u32]> {
-        let slot = self.long.get(lookup.slot).filter(|_| lookup.key == [0; 2])?;
-        let is_it = slot.length > 0 && &slot.word[..usize::from(slot.length)] == lookup.word;
-        is_it.then(|| &slot.run[..usize::from(slot.symbols)])
-    }
-
-    fn put(&mut self, lookup: &Lookup<'_>, run: &[u32]) {
-        if lookup.key != [0; 2] {
-            if let Some(slots) = self.slots.get_mut(lookup.slot)
-                && run.len() <= 4
-            {
-                slots[1] = Slot { key: lookup.key, run: [END; 4] };
-                slots[1].run[..run.len()].copy_from_slice(run);
-            }
-        } else if let Some(slot) = self.long.get_mut(lookup.slot)
-            && let (Some(place), Some(places)) =
-                (slot.word.get_mut(..lookup.word.len()), slot.run.get_mut(..run.len()))
-            && let (Ok(length), Ok(symbols)) = (u8::try_from(lookup.word.len()), u8::try_from(run.len()))
-        {
-            place.copy_from_slice(lookup.word);
-            places.copy_from_slice(run);
-            (slot.length, slot.symbols) = (length, symbols);
-        }
-    }
-}
-
-/// Up to 16 bytes as two numbers.
-#[inline]
-fn key_of(text: &[u8], start: usize, len: usize) -> [u64; 2] {
-    if let Some((bytes, _)) = text[start..].split_first_chunk::<16>() {
-        let all = u128::from_le_bytes(*bytes) & (u128::MAX >> (128 - 8 * len));
-        return halves(all);
-    }
-    let mut bytes = [0; 16];
-    bytes[..len].copy_from_slice(&text[start..start + len]);
-    halves(u128::from_le_bytes(bytes))
-}
-
-#[allow(clippy::cast_possible_truncation, reason = "the two halves of a u128 are wanted")]
-fn halves(all: u128) -> [u64; 2] {
-    [all as u64, (all >> 64) as u64]
 }
 
 #[cfg(test)]

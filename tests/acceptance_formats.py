@@ -4,7 +4,8 @@
 
 For each language (``*.txt``, or ``*.txt.zst``, which the program `zstd` unpacks) a tokenizer is trained and
 saved; the first megabyte of that language and of two others goes through this package and through
-`tokenizers`, `transformers`, `subword-nmt` and `sentencepiece`. Last, loading 500,000 merges is timed.
+`tokenizers`, `transformers`, `tiktoken`, `subword-nmt` and `sentencepiece`. Last, loading 500,000 merges is
+timed.
 """
 
 from __future__ import annotations
@@ -71,6 +72,8 @@ def cut(text: str, size: int) -> str:
 
 def checks(folder: Path, training: str, inputs: dict[str, str]) -> Iterator[tuple[str, str]]:
     yield from tokenizer_json(folder, training, inputs)
+    yield from gpt2(folder, training, inputs)
+    yield from tiktoken(folder, training, inputs)
     yield from subword_nmt(folder, training, inputs)
     yield from own_codes(folder, training, inputs)
     yield from sentencepiece(folder, training, inputs)
@@ -105,6 +108,43 @@ def tokenizer_json(folder: Path, training: str, inputs: dict[str, str]) -> Itera
             )
             decoded = [fast.decode(ids) for ids in want]
             yield f"transformers decodes {name}, {unknown}", verdict(decoded, [ours.decode(i) for i in want])
+
+
+def gpt2(folder: Path, training: str, inputs: dict[str, str]) -> Iterator[tuple[str, str]]:
+    import tokenizers
+
+    ours = trained(training, "<unk>")
+    formats.save(ours, folder / "merges.txt")
+    files = (str(folder / "vocab.json"), str(folder / "merges.txt"))
+    theirs = tokenizers.Tokenizer(tokenizers.models.BPE.from_file(*files, unk_token="<unk>"))
+    space = tokenizers.Regex(formats.WHITESPACE + "+")
+    theirs.pre_tokenizer = tokenizers.pre_tokenizers.Split(space, "removed")
+    for name, text in inputs.items():
+        lines = text.split("\n")
+        got = [encoding.ids for encoding in theirs.encode_batch(lines)]
+        yield f"merges.txt in tokenizers on {name}", verdict(got, [ours.encode(line) for line in lines])
+
+
+def tiktoken(folder: Path, training: str, inputs: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """Characters of one or two bytes; others are left out of the texts."""
+    import tiktoken
+    from tiktoken.load import load_tiktoken_bpe
+
+    ours = trained("".join(c if c < "\u0800" else " " for c in training), "error")
+    formats.save(ours, folder / "ranks.tiktoken")
+    ranks = load_tiktoken_bpe(str(folder / "ranks.tiktoken"))
+    theirs = tiktoken.Encoding("ours", pat_str=formats.WORD, mergeable_ranks=ranks, special_tokens={})
+    known = set(ours.alphabet)
+    for name, text in inputs.items():
+        lines = "".join(c if c in known or c == "\n" else " " for c in text).split("\n")
+        got = theirs.encode_ordinary_batch(lines, num_threads=2)
+        yield f"tiktoken on {name}", verdict(got, [ours.encode(line) for line in lines])
+
+
+def trained(text: str, unknown: str) -> exactbpe.Tokenizer:
+    counts = exactbpe.WordCounts()
+    counts.add(text)
+    return exactbpe.learn(counts, VOCAB_SIZE).tokenizer(unknown=unknown)
 
 
 def subword_nmt(folder: Path, training: str, inputs: dict[str, str]) -> Iterator[tuple[str, str]]:

@@ -14,6 +14,7 @@ import struct
 import subprocess
 import sys
 import termios
+import threading
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -371,7 +372,7 @@ REFUSED = [
     ("encode -m nosuch", "'--merges': File 'nosuch' does not exist."),
     ("encode -m -", "'--merges': File '-' does not exist."),
     ("encode -m merges.json text.txt nosuch", "File 'nosuch' does not exist."),
-    ("encode -m latin1.json", "latin1.json is not valid UTF-8 at byte 6"),
+    ("encode -m latin1.json", "latin1.json, line 2, is not valid UTF-8 at byte 6"),
     ("encode -m latin1", "latin1: neither name nor content tells the format"),
     ("count -o new", "Missing argument 'FILE...'. Try 'exactbpe count --help'."),
     ("count text.txt -o text.txt", "it is also an input"),
@@ -765,6 +766,44 @@ def test_convert_and_encode_with_the_converted(here: Path) -> None:
         run("convert", "merges.json", "out.x", "--to", "nothing")
     )
     assert not (here / "out.x").exists()
+
+
+def test_convert_is_told_what_a_file_does_not_say(here: Path) -> None:
+    options = ["--unknown", "<unk>", "--word-prefix", "_"]
+    succeed(run("convert", "merges.json", "tokenizer.json", *options))
+    tokenizer = Tokenizer.load(here / "tokenizer.json")
+    assert (tokenizer.unknown, tokenizer.word_prefix, tokenizer.merges) == ("<unk>", "_", MERGES)
+    said = "merges.txt: the files cannot hold word_prefix='_'"
+    assert said in refusal(run("convert", "tokenizer.json", "merges.txt"))
+    lossy = run("convert", "tokenizer.json", "merges.txt", "--lossy")
+    assert lossy.status == 0
+    assert f"exactbpe: warning: {said}" in lossy.err
+    succeed(run("convert", "merges.txt", "again", "--from", "gpt2", "--to", "tokenizer.json", *options))
+    assert (here / "again").read_bytes() == (here / "tokenizer.json").read_bytes()
+    succeed(run("convert", "merges.txt", "list.json", "--to", "merges", "--unknown", "<unk>"))
+    assert json.loads((here / "list.json").read_bytes()) == MERGES
+    assert "unknown must be" in refusal(run("convert", "merges.json", "new.json", "--unknown", ""))
+
+
+def test_train_refuses_a_format_before_it_starts(here: Path) -> None:
+    (here / "huge").write_bytes(b"low \xff")  # reading it would be another error
+    for arguments, said in (
+        ("-o new --to nothing", "there is no format 'nothing'"),
+        ("-o new --to sentencepiece", "the format sentencepiece can only be read"),
+        ("-o new.txt --to gpt2", "the format gpt2 needs the name merges.txt"),
+        ("-o codes --to subword-nmt --word-prefix _", "cannot hold word_prefix='_'"),
+    ):
+        assert said in refusal(run("train", "huge", "--vocab-size", "60", *arguments.split()))
+    assert names(here) == {"text.txt", "merges.json", "huge"}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="no named pipes")
+def test_a_tokenizer_from_a_pipe(here: Path) -> None:
+    os.mkfifo(here / "pipe")
+    writer = threading.Thread(target=(here / "pipe").write_bytes, args=((here / "merges.json").read_bytes(),))
+    writer.start()
+    assert run("encode", "-m", "pipe", "text.txt") == run("encode", "-m", "merges.json", "text.txt")
+    writer.join()
 
 
 def test_train_writes_any_format(here: Path) -> None:

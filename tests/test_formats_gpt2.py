@@ -99,7 +99,7 @@ def test_neither_file_without_the_other(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "token", ["#version", "#version:", '"', "\\", "</w>", "@@", "▁", "\u200b", "\u2028", "\r", "\0"]
+    "token", ["#version", "#version:", '"', "\\", "</w>", "@@", "▁", "\u200b", "\u2028", "\u0100", "\r", "\0"]
 )
 def test_any_token_survives(token: str, tmp_path: Path) -> None:
     rules = [[token[:i], token[i]] for i in range(1, len(token))]
@@ -109,7 +109,7 @@ def test_any_token_survives(token: str, tmp_path: Path) -> None:
 
 
 def test_every_code_point_survives() -> None:
-    tokenizer = chained(leaving_out=" \n")
+    tokenizer = chained(leaving_out=" \n\u0100")  # with it, all that stand for bytes would be there
     files = gpt2.spell(tokenizer, PATH, Losses(PATH, lossy=False))
     assert read_rules(PATH, files[PATH]).rules == tokenizer.merges
     assert json.loads(files[Path("vocab.json")]) == tokenizer.vocab
@@ -143,7 +143,7 @@ def test_a_header_counts_on_line_1_only(tmp_path: Path) -> None:
         ("l o w\n", r"line 1 \(byte 0\)"),
         (" o\n", r"line 1 \(byte 0\)"),
         ("l\to\n", r"line 1 \(byte 0\)"),
-        (b"l o\n\xff", "merges.txt is not valid UTF-8 at byte 4"),
+        (b"l o\n\xff", "merges.txt, line 2, is not valid UTF-8 at byte 4"),
         ("#version: 0.2\r\nl o\r\n", "lines end in CR LF"),
     ],
 )
@@ -177,6 +177,8 @@ def test_the_vocabulary_must_be_there(tmp_path: Path) -> None:
 def test_gpt2s_own_files_are_about_bytes(tmp_path: Path) -> None:
     vocab = {c: i for i, c in enumerate(sorted(gpt2.BYTE_CHARACTERS))}
     assert len(vocab) == 256
+    with pytest.raises(BPEError, match="they would be taken for bytes"):
+        formats.save(Tokenizer([["a", "b"]], [*gpt2.BYTE_CHARACTERS, "你"]), tmp_path / "merges.txt")
     for header in ("#version: 0.2\n", "#version: 0.1\n"):
         with pytest.raises(BPEError, match="symbols stand for bytes"):
             formats.load(write(tmp_path, header + "Ġ t\n", json.dumps({**vocab, "Ġt": 256})))

@@ -126,7 +126,7 @@ def test_same_tokenizer_same_bytes(format: str, tmp_path: Path) -> None:
     assert formats.load(path, format).merges == GOOD.merges
 
 
-@pytest.mark.parametrize("format", ["tokenizer.json", "gpt2", "subword-nmt", "fastbpe"])
+@pytest.mark.parametrize("format", ["tokenizer.json", "merges", "gpt2", "subword-nmt", "fastbpe"])
 def test_the_content_tells_the_format(format: str, tmp_path: Path) -> None:
     assert formats.load(save(tmp_path, format)).merges == GOOD.merges
 
@@ -139,7 +139,7 @@ def test_the_name_tells_the_format(tmp_path: Path) -> None:
 
 
 def test_nothing_tells_the_format(tmp_path: Path) -> None:
-    choices = "format must be one of tokenizer.json, gpt2, subword-nmt, fastbpe, "
+    choices = "format must be one of tokenizer.json, merges, gpt2, subword-nmt, fastbpe, "
     with pytest.raises(BPEError, match="the name does not tell the format: " + choices + "tiktoken$"):
         formats.save(GOOD, tmp_path / "file")
     (tmp_path / "file").write_text("#version: 0.2\nl o\n")

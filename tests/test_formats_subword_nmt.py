@@ -55,6 +55,8 @@ def test_what_is_written_reads_back(case: tuple[Tokenizer, list[str]]) -> None:
         ("l \nl </w>\n", False),
         ("lo w\nlo w</w>\nl o\nl o</w>\n", False),
         ("l o\nl o</w>\nl o\nl o</w>\n", False),
+        ("a x</w>\na x</w></w>\n", False),
+        ("a</ w>\na</ w></w>\n", False),
         ("\n", False),
     ],
 )
@@ -79,6 +81,28 @@ def test_a_rule_is_two_there(tmp_path: Path) -> None:
     formats.save(Tokenizer(LOW), tmp_path / "codes", "subword-nmt")
     assert (tmp_path / "codes").read_text() == "#version: 0.2\nl o\nl o</w>\nlo w\nlo w</w>\n"
     assert formats.load(tmp_path / "codes") == Tokenizer(LOW)
+
+
+@pytest.mark.parametrize("version", ["0.3", "9.9", "1.0"])
+def test_versions_that_are_not_known(version: str, tmp_path: Path) -> None:
+    (tmp_path / "codes").write_text(f"#version: {version}\nl o\nl o</w>\n")
+    for load in (SubwordNMT.load, lambda path: formats.load(path, "subword-nmt")):
+        with pytest.raises(BPEError, match=rf"codes: .*version.* {version}|codes: version must be"):
+            load(tmp_path / "codes")
+    (tmp_path / "codes").write_text("#version: 0.2.0\nl o\nl o</w>\n")
+    assert formats.load(tmp_path / "codes", "subword-nmt").merges == [["l", "o"]]
+    assert SubwordNMT.load(tmp_path / "codes").apply("lo") == "lo"
+
+
+def test_what_looks_like_the_end_of_a_word_is_refused() -> None:
+    spelled_out = "".join(
+        f"x{mark[:i]} {mark[i]}\nx{mark[:i]} {mark[i]}</w>\n" for mark in ["</w>"] for i in range(4)
+    )
+    codes = f"#version: 0.2\n{spelled_out}a x</w>\na x</w></w>\n"
+    with pytest.raises(
+        BPEError, match=r"codes: merges\[3\]: 'x</w>' would be taken for 'x' at the end of a word"
+    ):
+        loaded(codes.encode())
 
 
 def test_a_prefix_is_lost() -> None:

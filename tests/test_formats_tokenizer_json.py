@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from exactbpe import BPEError, Tokenizer, formats
 from exactbpe.formats import tokenizer_json
@@ -286,6 +287,22 @@ def test_what_can_be_read_with_losses(changes: dict[str, Any], message: str, tmp
         tokenizer = formats.load(path, lossy=True)
     assert caught[0].filename == __file__
     assert tokenizer.tokenize("slow") == ["s", "low"]
+
+
+@pytest.mark.parametrize("word", ["error", "bytes"])
+def test_a_token_for_unknown_characters_with_the_name_of_another_choice(word: str) -> None:
+    rules = [[word[:i], word[i]] for i in range(1, len(word))]
+    made = json.loads(spelled(Tokenizer(rules, unknown="<unk>")))
+    made["model"]["unk_token"] = word
+    del made["model"]["vocab"]["<unk>"]
+    with pytest.raises(BPEError, match=f"unk_token is '{word}', which as unknown= means something else here"):
+        loaded(made)
+
+
+def test_an_alphabet_in_an_array(tmp_path: Path) -> None:
+    for name in ("tokenizer.json", "merges.txt"):
+        formats.save(Tokenizer(LOW), tmp_path / name)
+        assert formats.load(tmp_path / name, alphabet=np.array(["l", "o", "w"])) == Tokenizer(LOW)
 
 
 def test_older_files_say_less() -> None:

@@ -12,6 +12,7 @@ __all__ = [
     "WordCounts",
     "__version__",
     "merge_counts_files",
+    "recovered_pairs",
 ]
 
 __version__: str
@@ -123,6 +124,9 @@ class Tokenizer:
 
         ``name`` and ``first_line`` stand for the block in messages.
         """
+
+def recovered_pairs(strings: list[str]) -> tuple[list[tuple[str, str]], list[str] | None]:
+    """The pair that makes each string, best rank first; if there is none for one, what is left of that."""
 
 @final
 class Model:

@@ -141,16 +141,23 @@ def _decoded(content: bytes, name: str, offset: int = 0) -> str:
 
 
 def _read_tokenizer(
-    path: str, word_prefix: str = "", format: str | None = None, lossy: bool = False
+    path: str,
+    format: str | None = None,
+    *,
+    lossy: bool = False,
+    unknown: str | None = None,
+    word_prefix: str = "",
 ) -> Tokenizer:
-    """A tokenizer from a file of merges, or one of the formats."""
-    content = Path(path).read_bytes()
-    is_list = content.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
-    if format or not (is_list or path.endswith(".json")) or content.lstrip().startswith(b"{"):
-        from exactbpe import formats
+    from exactbpe import formats
 
-        return formats.load(path, format, lossy=lossy, word_prefix=word_prefix or None)
-    return merges_file.parse(_decoded(content, path), path, word_prefix)
+    return formats.load(path, format, lossy=lossy, unknown=unknown, word_prefix=word_prefix or None)
+
+
+def _check_format(output: str, format: str, word_prefix: str) -> None:
+    """Refuse at once what would be refused at the end of long work."""
+    from exactbpe import formats
+
+    formats.spelled(Tokenizer([], word_prefix or "a", word_prefix=word_prefix), output, format)
 
 
 def _write_merges(merges: Sequence[Sequence[str]], path: str) -> None:
@@ -326,6 +333,8 @@ def train(
     if to is not None and output == STANDARD:
         raise click.UsageError("--to needs a file by name.", click.get_current_context())
     _check_files([*files, *counts_files], output)
+    if to is not None:
+        _check_format(output, to, word_prefix)
     counts = _count_words(files, threads) if files else WordCounts()
     for path in counts_files:
         with _naming(path):
@@ -359,7 +368,13 @@ def train(
 
 @commands.command()
 @files_argument
-@click.option("-m", "--merges", type=INPUT, metavar="MERGES", help="What 'exactbpe train' has written.")
+@click.option(
+    "-m",
+    "--merges",
+    type=INPUT,
+    metavar="MERGES",
+    help="What 'exactbpe train' has written, or a tokenizer in any format that 'exactbpe convert' reads.",
+)
 @click.option(
     "--codes",
     type=INPUT,
@@ -384,7 +399,7 @@ def encode(
     """
     _check_files(files)
     if merges is not None and codes is None:
-        write = _tokenizing(_read_tokenizer(merges, word_prefix), as_json)
+        write = _tokenizing(_read_tokenizer(merges, word_prefix=word_prefix), as_json)
     elif codes is not None and merges is None and not (as_json or word_prefix):
         write = _segmenting(codes)
     else:
@@ -493,12 +508,26 @@ def solve() -> int:
 @click.option("--to", metavar="FORMAT", help="The format of OUT; guessed from its name if not given.")
 @click.option("--from", "source_format", metavar="FORMAT", help="The format of IN; guessed if not given.")
 @click.option("--lossy", is_flag=True, help="Write what OUT can hold, and name each difference.")
-def convert(source: str, target: str, to: str | None, source_format: str | None, lossy: bool) -> None:
+@click.option(
+    "--unknown",
+    metavar="TOKEN",
+    help="What becomes of unknown characters, if IN does not say: 'error', 'bytes' or a token.",
+)
+@word_prefix_option
+def convert(
+    source: str,
+    target: str,
+    to: str | None,
+    source_format: str | None,
+    lossy: bool,
+    unknown: str | None,
+    word_prefix: str,
+) -> None:
     """Bring a tokenizer from one file format to another.
 
-    IN may also be the merges that 'exactbpe train' writes; its alphabet is then what they mention. The
-    formats are tokenizer.json, gpt2 (merges.txt and vocab.json), subword-nmt, fastbpe, tiktoken, and, to
-    read, sentencepiece. What OUT cannot hold is refused, with the rule or token at fault.
+    The formats are tokenizer.json, merges (the list that 'exactbpe train' writes; the alphabet is then what
+    they mention), gpt2 (merges.txt and vocab.json), subword-nmt, fastbpe, tiktoken, and, to read,
+    sentencepiece. What OUT cannot hold is refused, with the rule or token at fault.
 
     \b
     Example:
@@ -510,7 +539,9 @@ def convert(source: str, target: str, to: str | None, source_format: str | None,
     _check_files([source], target)
     with warnings.catch_warnings(record=True) as differences, _naming(target):
         warnings.simplefilter("always", formats.LossyWarning)
-        tokenizer = _read_tokenizer(source, format=source_format, lossy=lossy)
+        tokenizer = _read_tokenizer(
+            source, source_format, lossy=lossy, unknown=unknown, word_prefix=word_prefix
+        )
         formats.save(tokenizer, target, to, lossy=lossy)
     for difference in differences:
         _say(f"warning: {difference.message}")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
+from exactbpe.files import PathLike
 from exactbpe.reference import BPEError, one_line
-from exactbpe.tokenizer import Tokenizer
 
 
 def spell(merges: Sequence[Sequence[str]]) -> str:
@@ -14,11 +15,11 @@ def spell(merges: Sequence[Sequence[str]]) -> str:
     return "[\n" + ",\n".join(map(one_line, merges)) + "\n]\n" if merges else "[]\n"
 
 
-def parse(content: str, path: str, word_prefix: str = "") -> Tokenizer:
-    """A tokenizer with the merges of a file; ``path`` stands for it in messages.
+def parse(content: str, path: PathLike) -> list[Any]:
+    """What should be merges in a file; ``path`` stands for it in messages.
 
     Raises:
-        BPEError: the content is not a JSON list of pairs of strings; the message names the line or the rule.
+        BPEError: the content is not a JSON list; the message names the line.
     """
     try:
         merges = json.loads(content.removeprefix("\ufeff"))
@@ -29,7 +30,4 @@ def parse(content: str, path: str, word_prefix: str = "") -> Tokenizer:
         raise BPEError(f"{path}: not a list of merges: {error}") from None
     if not isinstance(merges, list):
         raise BPEError(f"{path}: merges must be a JSON list of [left, right], not a {type(merges).__name__}")
-    try:
-        return Tokenizer(merges, word_prefix=word_prefix)
-    except (BPEError, TypeError) as error:
-        raise BPEError(f"{path}: {error}") from None
+    return merges

@@ -111,7 +111,7 @@ class Tokenizer:
         Raises:
             TypeError: ``text`` is not a ``str``.
         """
-        return self._core.tokenize(_text(text))
+        return self._core.tokenize(text)
 
     def encode(self, text: str) -> list[int]:
         """The ids of the tokens of ``text``.
@@ -120,7 +120,7 @@ class Tokenizer:
             TypeError: ``text`` is not a ``str``.
             BPEError: a character has no id and is to be refused; the message names it and its position.
         """
-        return self._core.encode(_text(text))
+        return self._core.encode(text)
 
     def encode_array(self, text: str) -> NDArray[np.uint32]:
         """As `encode`, in a NumPy array of shape ``(tokens,)``."""
@@ -207,7 +207,7 @@ class Tokenizer:
 
     def count(self, text: str) -> int:
         """How many ids ``text`` has, without making them; a character to be refused counts as one."""
-        return self._core.count(_text(text))
+        return self._core.count(text)
 
     def count_batch(self, texts: Iterable[str], *, threads: int | None = None) -> list[int]:
         """`count` for each text."""

@@ -22,7 +22,15 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from exactbpe.files import PathLike, replacing
-from exactbpe.formats import fastbpe, gpt2, sentencepiece_model, subword_nmt, tiktoken_ranks, tokenizer_json
+from exactbpe.formats import (
+    fastbpe,
+    gpt2,
+    merges_list,
+    sentencepiece_model,
+    subword_nmt,
+    tiktoken_ranks,
+    tokenizer_json,
+)
 from exactbpe.formats.given import Given
 from exactbpe.formats.losses import Losses, LossyWarning
 from exactbpe.formats.source import no_collection
@@ -32,7 +40,18 @@ from exactbpe.formats.whitespace import WHITESPACE, WORD
 from exactbpe.reference import BPEError
 from exactbpe.tokenizer import Tokenizer
 
-__all__ = ["FORMATS", "WHITESPACE", "WORD", "Format", "LossyWarning", "SubwordNMT", "convert", "load", "save"]
+__all__ = [
+    "FORMATS",
+    "WHITESPACE",
+    "WORD",
+    "Format",
+    "LossyWarning",
+    "SubwordNMT",
+    "convert",
+    "load",
+    "save",
+    "spelled",
+]
 
 
 class Format(NamedTuple):
@@ -49,6 +68,7 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
         "tokenizer.json": Format(
             "tokenizer.json of Hugging Face tokenizers", tokenizer_json.read, tokenizer_json.spell
         ),
+        "merges": Format("JSON list of the merges alone", merges_list.read, merges_list.spell),
         "gpt2": Format("merges.txt with vocab.json beside it", gpt2.read, gpt2.spell),
         "subword-nmt": Format("codes of subword-nmt", subword_nmt.read, subword_nmt.spell),
         "fastbpe": Format("codes of fastBPE", fastbpe.read, fastbpe.spell),
@@ -71,6 +91,15 @@ def save(tokenizer: Tokenizer, path: PathLike, format: str | None = None, *, los
         OSError: the file cannot be written.
         BPEError: the format cannot hold the tokenizer; the message names the rule or token at fault.
     """
+    with contextlib.ExitStack() as stack:
+        for file, data in spelled(tokenizer, path, format, lossy=lossy).items():
+            stack.enter_context(replacing(file)).write_bytes(data)
+
+
+def spelled(
+    tokenizer: Tokenizer, path: PathLike, format: str | None = None, *, lossy: bool = False
+) -> dict[Path, bytes]:
+    """The files that `save` would write, whose arguments these are, and their bytes."""
     if not isinstance(tokenizer, Tokenizer):
         raise TypeError(f"tokenizer must be an exactbpe.Tokenizer, not {type(tokenizer).__name__}")
     path = Path(path)
@@ -83,9 +112,7 @@ def save(tokenizer: Tokenizer, path: PathLike, format: str | None = None, *, los
     losses = Losses(path, lossy)
     files = spell(tokenizer, path, losses)
     _warn(losses)
-    with contextlib.ExitStack() as stack:
-        for file, data in files.items():
-            stack.enter_context(replacing(file)).write_bytes(data)
+    return files
 
 
 def load(
@@ -113,7 +140,7 @@ def load(
     """
     path = Path(path)
     data = read_bytes(path)
-    name = format or _format_of_name(path) or _format_of_content(data)
+    name = format or _format_of(path, data)
     if name is None:
         raise BPEError(f"{path}: neither name nor content tells the format: {_choices()}")
     losses = Losses(path, lossy)
@@ -158,11 +185,24 @@ def _format_of_name(path: Path) -> str | None:
     return {".json": "tokenizer.json", ".tiktoken": "tiktoken"}.get(path.suffix)
 
 
+def _format_of(path: Path, data: bytes) -> str | None:
+    """The format that name and first bytes of a file tell."""
+    name = _format_of_name(path)
+    if name == "tokenizer.json" and not _JSON_OBJECT.match(data):
+        return "merges"
+    return name or _format_of_content(data)
+
+
+_JSON_OBJECT = re.compile(rb"(?:\xef\xbb\xbf)?\s*\{")
+
+
 def _format_of_content(data: bytes) -> str | None:
     """The only format that a file can have by its first bytes, if there is one."""
     start = data[:4096]
-    if start.lstrip().startswith(b"{"):
+    if _JSON_OBJECT.match(start):
         return "tokenizer.json"
+    if re.match(rb"(?:\xef\xbb\xbf)?\[\s*[\[\]]", start):
+        return "merges"
     if re.match(rb"\n[\x02-\x7f]\n", start):  # a piece, and in it a string
         return "sentencepiece"
     if fastbpe.FIRST_LINE.match(start):

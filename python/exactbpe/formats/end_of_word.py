@@ -27,12 +27,7 @@ def doubled(tokenizer: Tokenizer, path: Path, losses: Losses) -> list[list[str]]
     note_order(tokenizer, losses)
     merges = rules_with_ids(tokenizer)
     check_fields(path, merges)
-    for index, (left, right) in enumerate(merges):
-        for symbol in (left, right, left + right):
-            if symbol.endswith(END) and symbol != END:
-                inside = symbol.removesuffix(END)
-                message = f"{shown(symbol)} would be taken for {shown(inside)} at the end of a word"
-                raise BPEError(f"{path}: merges[{index}]: {message}")
+    _refuse_marked(path, merges)
     if tokenizer.word_prefix:
         losses.add(f"the file cannot hold word_prefix={tokenizer.word_prefix!a}: give it again when loading")
     return [rule for left, right in merges for rule in ([left, right], [left, right + END])]
@@ -40,7 +35,7 @@ def doubled(tokenizer: Tokenizer, path: Path, losses: Losses) -> list[list[str]]
 
 def read_trained(data: bytes, given: Given, *, counted: bool) -> Tokenizer | None:
     """A quick way for doubled rules in order, ``counted`` or not; ``None`` leaves them to `halved`."""
-    found = _core.Model.of_codes(data, counted) if given == Given() else None
+    found = _core.Model.of_codes(data, counted) if given.is_nothing else None
     return None if found is None else Tokenizer._of(found, "error", "")
 
 
@@ -52,6 +47,17 @@ def halved(path: Path, rules: list[list[str]], losses: Losses, given: Given) -> 
             f"{path}: the rules for the end of a word ({END}) are not those for its inside, so no Tokenizer "
             "can do the same: use exactbpe.formats.SubwordNMT"
         )
+    _refuse_marked(path, inside)
     tokenizer = built(path, inside, None, given)
     note_order(tokenizer, losses)
     return tokenizer
+
+
+def _refuse_marked(path: Path, merges: list[list[str]]) -> None:
+    """Refuse symbols that look like the end of a word."""
+    for index, (left, right) in enumerate(merges):
+        for symbol in (left, right, left + right):
+            if symbol.endswith(END) and symbol != END:
+                inside = symbol.removesuffix(END)
+                message = f"{shown(symbol)} would be taken for {shown(inside)} at the end of a word"
+                raise BPEError(f"{path}: merges[{index}]: {message}")

@@ -13,3 +13,8 @@ class Given:
     alphabet: Iterable[str] | None = None
     unknown: str | None = None
     word_prefix: str | None = None
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether all is left to the file."""
+        return self.alphabet is None and self.unknown is None and self.word_prefix is None

@@ -32,6 +32,9 @@ def spell(tokenizer: Tokenizer, path: Path, losses: Losses) -> dict[Path, bytes]
         losses.add(f"the files cannot hold word_prefix={tokenizer.word_prefix!a}: give it again when loading")
     tokens = list(tokenizer.vocab)
     check_tokens(beside, tokens)
+    if BYTE_CHARACTERS.issubset(tokenizer.alphabet):
+        message = "its alphabet holds all characters that stand for bytes in GPT-2's own files: they would be"
+        raise BPEError(f"{beside}: {message} taken for bytes")
     text = spell_rules(merges)
     spelled = vocabulary_lines(tokenizer.vocab) + "\n"
     return {path: utf8(path, text, tokens), beside: utf8(beside, spelled, tokens)}
@@ -46,7 +49,9 @@ def read(path: Path, data: bytes, losses: Losses, given: Given) -> Tokenizer:
 
 def _read_trained(merges: bytes, vocab: bytes, given: Given) -> Tokenizer | None:
     """A quick way for files of trained merges; ``None`` leaves them to `_read_any`."""
-    found = _core.Model.of_merges(merges, vocab) if given == Given(unknown=given.unknown) else None
+    if given.alphabet is not None or given.word_prefix is not None:
+        return None
+    found = _core.Model.of_merges(merges, vocab)
     if found is None:
         return None
     others = found.others

@@ -10,17 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from exactbpe import _core
 from exactbpe.formats.messages import shown
-from exactbpe.reference import BPEError, Pair, _encode_word
+from exactbpe.reference import BPEError, Pair
 
 
 def recovered_pairs(path: Path, strings: Iterable[str], show: Callable[[str], str] = shown) -> list[Pair]:
     """The pair that makes each string, best rank first."""
-    ranks: dict[Pair, int] = {}
-    for string in strings:
-        parts = _encode_word(string, ranks)
-        if len(parts) != 2:
-            rest = " ".join(map(show, parts[:10]))
-            raise BPEError(f"{path}: {show(string)} has no pair: better tokens leave {rest} of it")
-        ranks[parts[0], parts[1]] = len(ranks)
-    return list(ranks)
+    every = list(strings)
+    pairs, rest = _core.recovered_pairs(every)
+    if rest is not None:
+        string, left = every[len(pairs)], " ".join(map(show, rest[:10]))
+        raise BPEError(f"{path}: {show(string)} has no pair: better tokens leave {left} of it")
+    return pairs

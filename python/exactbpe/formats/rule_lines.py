@@ -10,7 +10,7 @@ from exactbpe.formats.source import fields, lines
 from exactbpe.reference import BPEError
 
 HEADER = "#version: 0.2"
-_HEADERS = re.compile(r"#version: (\d+)\.(\d+)(?: - .*)?(\r?)")
+_HEADERS = re.compile(r"#version: (\d+)\.(\d+)(?:\.0+)*(?: - .*)?(\r?)")
 
 
 class Rules(NamedTuple):
@@ -30,6 +30,8 @@ def read_rules(path: Path, data: bytes) -> Rules:
     every = lines(path, data)
     header = _HEADERS.fullmatch(every[0]) if every else None
     if header and header[3]:
-        raise BPEError(f"{path}: lines end in CR LF, and CR would belong to the tokens: convert them to LF")
+        offset = len(every[0].encode()) - 1
+        message = "lines end in CR LF, and CR would belong to the tokens: convert them to LF"
+        raise BPEError(f"{path}, line 1 (byte {offset}): {message}")
     rows = fields(path, every, 2, "a rule, left and right part", skip=1 if header else 0)
     return Rules(rows, (int(header[1]), int(header[2])) if header else None)

@@ -50,7 +50,7 @@ def decoded(path: Path, data: bytes) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        raise not_utf8(path, error.start) from None
+        raise not_utf8(f"{path}, line {data.count(10, 0, error.start) + 1},", error.start) from None
 
 
 def lines(path: Path, data: bytes) -> list[str]:
@@ -74,12 +74,14 @@ def fields(path: Path, lines: list[str], number: int, what: str, skip: int = 0) 
         if len(row) != number or not all(row):
             expected = f"must be {what}, with one space between"
             raise BPEError(f"{place(path, lines, index)} {expected}, not {shown(lines[index])}")
-    check_length(path, (field for row in rows for field in row))
+    longest = max(range(len(rows)), key=lambda index: max(map(len, rows[index])), default=0)
+    for row in rows[longest : longest + 1]:
+        check_length(place(path, lines, skip + longest), row)
     return rows
 
 
-def check_length(path: Path, tokens: Iterable[str]) -> None:
-    """Refuse tokens that cost more than they can be worth."""
+def check_length(path: Path | str, tokens: Iterable[str]) -> None:
+    """Refuse tokens that cost more than they can be worth; ``path`` is the file, or a place in it."""
     longest = max(map(len, tokens), default=0)
     if longest > MAX_TOKEN:
         raise BPEError(f"{path}: a token has {longest} characters; {MAX_TOKEN} are the most")

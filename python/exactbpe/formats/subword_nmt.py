@@ -18,6 +18,8 @@ from exactbpe.reference import BPEError, not_a_str
 from exactbpe.reference import rules as checked_rules
 from exactbpe.tokenizer import Tokenizer
 
+VERSIONS = ((0, 1), (0, 2))
+
 
 def spell(tokenizer: Tokenizer, path: Path, losses: Losses) -> dict[Path, bytes]:
     """The file of a tokenizer."""
@@ -27,7 +29,12 @@ def spell(tokenizer: Tokenizer, path: Path, losses: Losses) -> dict[Path, bytes]
 def read(path: Path, data: bytes, losses: Losses, given: Given) -> Tokenizer:
     """The tokenizer in a file that `spell` wrote, or one like it."""
     trained = end_of_word.read_trained(data, given, counted=False)
-    return trained or end_of_word.halved(path, read_rules(path, data).rules, losses, given)
+    if trained:
+        return trained
+    rules, version = read_rules(path, data)
+    if version not in (None, *VERSIONS):
+        raise BPEError(f"{path}: the version of the codes must be 0.1 or 0.2, not {version[0]}.{version[1]}")
+    return end_of_word.halved(path, rules, losses, given)
 
 
 # Lone surrogates are in no file, so they can stand for what is not a character: the end of a word, and
@@ -58,7 +65,7 @@ class SubwordNMT:
     """
 
     def __init__(self, rules: Iterable[Sequence[str]], version: tuple[int, int] = (0, 2)) -> None:
-        if version not in ((0, 1), (0, 2)):
+        if version not in VERSIONS:
             raise BPEError(f"version must be (0, 1) or (0, 2), not {version!r}")
         separate = version == (0, 1)
         pairs = list(checked_rules(rules))
@@ -82,15 +89,17 @@ class SubwordNMT:
         data = read_bytes(path)
         if format is None:
             format = "fastbpe" if fastbpe.FIRST_LINE.match(data) else "subword-nmt"
+        version: tuple[int, int] | None = (0, 2)
+        if format == "subword-nmt":
+            rules, version = read_rules(path, data)
+        elif format == "fastbpe":
+            rules = fastbpe.read_codes(path, data)
+        else:
+            raise BPEError(f'format must be "subword-nmt" or "fastbpe", not {format!r}')
         try:
-            if format == "subword-nmt":
-                rules, version = read_rules(path, data)
-                return cls(rules, version or (0, 1))  # the header came with 0.2
-            if format == "fastbpe":
-                return cls(fastbpe.read_codes(path, data))
+            return cls(rules, version or (0, 1))  # the header came with 0.2
         except BPEError as error:
-            raise BPEError(str(error) if str(path) in str(error) else f"{path}: {error}") from None
-        raise BPEError(f'format must be "subword-nmt" or "fastbpe", not {format!r}')
+            raise BPEError(f"{path}: {error}") from None
 
     def apply(self, line: str, separator: str = "@@") -> str:
         """One line with its words segmented; spaces between words become one, those around the line stay.

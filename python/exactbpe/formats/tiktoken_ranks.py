@@ -102,6 +102,9 @@ def _ranks(path: Path, data: bytes) -> dict[bytes, int]:
         if not token or token in ranks or rank in taken:
             what = "the token is empty" if not token else "the token or its rank came before"
             raise BPEError(f"{place(path, every, index)}: {what}")
+        if len(token) > 1 and token.split() != [token]:
+            what = f"the token {shown(token)} holds whitespace, which is in no token here"
+            raise BPEError(f"{place(path, every, index)}: {what}")
         ranks[token] = rank
         taken.add(rank)
     return ranks

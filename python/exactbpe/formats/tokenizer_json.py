@@ -16,7 +16,7 @@ from exactbpe.formats.given import Given
 from exactbpe.formats.json_text import compare, parsed, quoted, vocabulary, vocabulary_lines
 from exactbpe.formats.losses import Losses
 from exactbpe.formats.messages import shown
-from exactbpe.formats.source import built
+from exactbpe.formats.source import built, check_length
 from exactbpe.formats.spelling import check_tokens, utf8
 from exactbpe.formats.whitespace import WHITESPACE
 from exactbpe.reference import BPEError
@@ -123,7 +123,7 @@ def read(path: Path, data: bytes, losses: Losses, given: Given) -> Tokenizer:
 
 def _read_trained(path: Path, data: bytes, losses: Losses, given: Given) -> Tokenizer | None:
     """A quick way for files of trained merges; ``None`` leaves one to `_read_any`."""
-    found = _core.Model.of_document(data) if given == Given() else None
+    found = _core.Model.of_document(data) if given.is_nothing else None
     if found is None:
         return None
     try:
@@ -151,8 +151,13 @@ def _read_any(path: Path, data: bytes, losses: Losses, given: Given) -> Tokenize
     _refuse_other_models(path, document, model)
     vocab = vocabulary(path, model.get("vocab"))
     unknown = _unknown(model, vocab)
+    if not model.get("byte_fallback") and unknown in ("error", "bytes") and unknown in vocab:
+        raise BPEError(f"{path}: unk_token is {unknown!r}, which as unknown= means something else here")
     alphabet = [token for token in vocab if len(token) == 1 and token != unknown]
     merges = _merges(path, model.get("merges"))
+    check_length(
+        path, (part for rule in merges if isinstance(rule, list) for part in rule if isinstance(part, str))
+    )
     tokenizer = built(path, merges, alphabet, given, unknown, _prefix(document.get("normalizer")))
     _note_differences(document, model, tokenizer, losses, given)
     compare(vocab, tokenizer, losses)
