@@ -27,6 +27,7 @@ import exactbpe
 from exactbpe import formats
 
 os.environ["HF_HUB_OFFLINE"] = "1"
+os.environ["TIKTOKEN_CACHE_DIR"] = ""  # it would keep the first file of a name
 MEGABYTE = 1_000_000
 TRAINING = 5 * MEGABYTE
 VOCAB_SIZE = 16_000
