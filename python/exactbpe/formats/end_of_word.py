@@ -28,8 +28,7 @@ def doubled(tokenizer: Tokenizer, path: Path, losses: Losses) -> list[list[str]]
     merges = rules_with_ids(tokenizer)
     check_fields(path, merges)
     _refuse_marked(path, merges)
-    if tokenizer.word_prefix:
-        losses.add(f"the file cannot hold word_prefix={tokenizer.word_prefix!a}: give it again when loading")
+    losses.add_prefix(tokenizer.word_prefix)
     return [rule for left, right in merges for rule in ([left, right], [left, right + END])]
 
 

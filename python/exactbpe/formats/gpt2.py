@@ -28,8 +28,7 @@ def spell(tokenizer: Tokenizer, path: Path, losses: Losses) -> dict[Path, bytes]
     note_order(tokenizer, losses)
     merges = rules_with_ids(tokenizer)
     check_fields(path, merges)
-    if tokenizer.word_prefix:
-        losses.add(f"the files cannot hold word_prefix={tokenizer.word_prefix!a}: give it again when loading")
+    losses.add_prefix(tokenizer.word_prefix, "the files")
     tokens = list(tokenizer.vocab)
     check_tokens(beside, tokens)
     if BYTE_CHARACTERS.issubset(tokenizer.alphabet):

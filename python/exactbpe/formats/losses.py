@@ -28,3 +28,8 @@ class Losses:
         if not self.lossy:
             raise BPEError(f"{self.path}: {difference} (lossy=True goes on and warns instead)")
         self.differences.append(f"{self.path}: {difference}")
+
+    def add_prefix(self, word_prefix: str, what: str = "the file") -> None:
+        """Note that a format has no place for the prefix, if there is one."""
+        if word_prefix:
+            self.add(f"{what} cannot hold word_prefix={word_prefix!a}: give it again when loading")

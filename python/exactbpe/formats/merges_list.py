@@ -14,8 +14,7 @@ from exactbpe.tokenizer import Tokenizer
 
 def spell(tokenizer: Tokenizer, path: Path, losses: Losses) -> dict[Path, bytes]:
     """The file of a tokenizer."""
-    if tokenizer.word_prefix:
-        losses.add(f"the file cannot hold word_prefix={tokenizer.word_prefix!a}: give it again when loading")
+    losses.add_prefix(tokenizer.word_prefix)
     merges = tokenizer.merges
     tokens = [part for rule in merges for part in rule]
     check_tokens(path, tokens)

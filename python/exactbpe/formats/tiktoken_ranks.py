@@ -27,8 +27,7 @@ def spell(tokenizer: Tokenizer, path: Path, losses: Losses) -> dict[Path, bytes]
     note_order(tokenizer, losses)
     if tokenizer.unknown != "error":
         losses.add(f"the file cannot hold unknown={tokenizer.unknown!a}: give it again when loading")
-    if tokenizer.word_prefix:
-        losses.add(f"the file cannot hold word_prefix={tokenizer.word_prefix!a}: give it again when loading")
+    losses.add_prefix(tokenizer.word_prefix)
     check_tokens(path, list(tokenizer.vocab))
     _note_unreachable(tokenizer, losses)
     for character in tokenizer.alphabet:
