@@ -16,6 +16,7 @@ pub mod chars;
 pub mod compaction;
 pub mod count;
 pub mod counts_file;
+pub mod dealt_words;
 pub mod encode;
 pub mod error;
 pub mod hash;
@@ -42,6 +43,7 @@ pub mod text_counter;
 pub mod tokenizer;
 pub mod whitespace;
 pub mod word_cache;
+pub mod word_table;
 
 #[cfg(feature = "python")]
 mod python;

@@ -3,7 +3,7 @@
 //! Everything that takes longer than a few microseconds runs without the GIL, and no lock is waited for while it is
 //! held. Loops that may take long belong to Python: a step here lasts some ten milliseconds.
 
-use crate::count::{Word, WordCounts};
+use crate::count::WordCounts;
 use crate::encode::{Encoder, Pair, UNKNOWN};
 use crate::error::Error;
 use crate::joined;
@@ -11,6 +11,7 @@ use crate::learn::{Goal, Learner, Stopped};
 use crate::model_text::{self, Model};
 use crate::text_counter::TextCounter;
 use crate::tokenizer::{Session, Tokenizer, Unknown};
+use crate::word_table::Word;
 use crate::{chars, counts_file, parallel, whitespace};
 use pyo3::exceptions::{PyMemoryError, PyOSError, PyOverflowError, PyTypeError, PyUnicodeDecodeError};
 use pyo3::prelude::*;

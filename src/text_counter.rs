@@ -1,6 +1,7 @@
 //! Brings texts and files to the tables of `count`: gathers small pieces, cuts at whitespace, uses the threads.
 
 use crate::count::WordCounts;
+use crate::dealt_words::DealtWords;
 use crate::error::Error;
 use crate::parallel;
 use crate::whitespace::{self, last_whitespace};
@@ -8,12 +9,13 @@ use std::fs::File;
 use std::io;
 
 /// Work for one thread: large enough that starting a thread costs little, small enough for the cache.
-const BLOCK: usize = 1 << 20;
+const BLOCK: usize = 1 << 21;
 
 /// Counts the words of texts and of streams of UTF-8, piece by piece.
 #[derive(Debug)]
 pub struct TextCounter {
-    tables: Vec<WordCounts>, // one for each thread
+    counts: WordCounts,
+    dealt: Vec<DealtWords>, // one for each thread
     buffer: Vec<u8>,
     taken: usize,    // bytes of the present stream that are counted
     in_stream: bool, // and the buffer holds the word after them
@@ -23,7 +25,8 @@ impl TextCounter {
     /// A counter that works on so many threads.
     pub fn new(threads: usize) -> TextCounter {
         TextCounter {
-            tables: vec![WordCounts::default(); threads.max(1)],
+            counts: WordCounts::default(),
+            dealt: (0..threads.max(1)).map(|_| DealtWords::default()).collect(),
             buffer: Vec::new(),
             taken: 0,
             in_stream: false,
@@ -32,7 +35,7 @@ impl TextCounter {
 
     /// How many bytes make a good step: some milliseconds of work.
     pub fn block(&self) -> usize {
-        BLOCK * self.tables.len()
+        BLOCK * self.dealt.len()
     }
 
     /// Counts a text in generalized UTF-8.
@@ -56,7 +59,7 @@ impl TextCounter {
         self.in_stream = true;
         let before = self.buffer.len();
         self.buffer.resize(before + self.block(), 0);
-        let lengths = std::iter::repeat_n(BLOCK, self.tables.len());
+        let lengths = std::iter::repeat_n(BLOCK, self.dealt.len());
         let offsets = (offset..).step_by(BLOCK);
         let mut work: Vec<_> = parallel::pieces(&mut self.buffer[before..], lengths).zip(offsets).collect();
         let mut size = 0;
@@ -94,13 +97,13 @@ impl TextCounter {
         if !self.in_stream {
             self.count_up_to(self.buffer.len())?;
         }
-        let tables = self.tables.iter_mut().map(std::mem::take).collect();
-        WordCounts::merged(tables)
+        Ok(std::mem::take(&mut self.counts))
     }
 
     /// Bytes of memory in use.
     pub fn memory(&self) -> usize {
-        self.buffer.capacity() + self.tables.iter().map(WordCounts::memory).sum::<usize>()
+        let dealt: usize = self.dealt.iter().map(DealtWords::memory).sum();
+        self.buffer.capacity() + dealt + self.counts.memory()
     }
 
     fn count_utf8(&mut self, end: usize) -> Result<(), Error> {
@@ -116,27 +119,31 @@ impl TextCounter {
         self.count(end, |_, _| Ok(()))
     }
 
-    /// Counts the first `end` bytes of the buffer and takes them out; before a thread counts its piece, it checks it with
-    /// `check(offset, piece)`.
+    /// Counts the first `end` bytes of the buffer and takes them out; before a thread looks at its piece, it checks it
+    /// with `check(offset, piece)`.
     fn count(
         &mut self,
         end: usize,
         check: impl Fn(usize, &[u8]) -> Result<(), Error> + Sync,
     ) -> Result<(), Error> {
         // Threads are worth their start only for a good part of a block each.
-        let threads = (end / (BLOCK / 4)).clamp(1, self.tables.len());
+        let threads = (end / (BLOCK / 4)).clamp(1, self.dealt.len());
         let mut offset = 0;
         let pieces = whitespace::cut(&self.buffer[..end], threads).into_iter().map(|piece| {
             offset += piece.len();
             (offset - piece.len(), piece)
         });
-        let mut work: Vec<_> = self.tables.iter_mut().zip(pieces).collect();
-        let done = parallel::run(&mut work, |(table, (offset, piece))| {
+        let mut work: Vec<_> = self.dealt.iter_mut().zip(pieces).collect();
+        let checked = parallel::run(&mut work, |(words, (offset, piece))| {
             check(*offset, piece)?;
-            table.add_text(piece)
+            words.deal(piece);
+            Ok(())
         });
+        let dealt: Vec<_> = work.into_iter().map(|(words, (_, piece))| (piece, &*words)).collect();
+        let done =
+            checked.into_iter().collect::<Result<(), Error>>().and_then(|()| self.counts.add_dealt(&dealt));
         self.buffer.drain(..end);
-        done.into_iter().collect()
+        done
     }
 }
 

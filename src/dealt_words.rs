@@ -1,0 +1,59 @@
+//! The words of a text, dealt by the table in which they are counted.
+
+use crate::error::Error;
+use crate::hash;
+use crate::whitespace;
+use crate::word_table::{Key, TABLES, WordTable};
+
+/// The words of a text, by table.
+#[derive(Debug, Default)]
+pub struct DealtWords {
+    hands: [Hand; TABLES],
+}
+
+/// The words for one table.
+#[derive(Debug, Default)]
+struct Hand {
+    short: Vec<u64>,
+    long: Vec<LongWord>,
+}
+
+/// A long word, where it stands in the text.
+#[derive(Clone, Copy, Debug)]
+struct LongWord {
+    hash: u64,
+    start: usize,
+    end: usize,
+}
+
+impl DealtWords {
+    /// Deals the words of a text, generalized UTF-8, in place of those before.
+    pub fn deal(&mut self, text: &[u8]) {
+        for hand in &mut self.hands {
+            hand.short.clear();
+            hand.long.clear();
+        }
+        let seed = hash::seed();
+        whitespace::for_each_word(text, |start, end| {
+            let key = Key::new(seed, text, start, end);
+            let hand = &mut self.hands[key.table(seed)];
+            match key {
+                Key::Short(key) => hand.short.push(key),
+                Key::Long(hash) => hand.long.push(LongWord { hash, start, end }),
+            }
+        });
+    }
+
+    /// Counts those for one table; `text` is the one they were dealt from.
+    pub fn count(&self, text: &[u8], number: usize, table: &mut WordTable) -> Result<(), Error> {
+        let hand = &self.hands[number];
+        table.add_short(&hand.short)?;
+        table.add_long(hand.long.iter().map(|word| (word.hash, &text[word.start..word.end])))
+    }
+
+    /// Bytes of memory in use.
+    pub fn memory(&self) -> usize {
+        let bytes = |hand: &Hand| hand.short.capacity() * 8 + hand.long.capacity() * size_of::<LongWord>();
+        self.hands.iter().map(bytes).sum()
+    }
+}
