@@ -11,6 +11,9 @@ use crate::symbols::Symbols;
 /// How many places of the tables are looked at between two calls of `go_on`.
 const GO_ON: usize = 1 << 18;
 
+/// The slots that a word of one character would take. It holds no pair, so it is left out.
+const ONE_CHARACTER: u64 = 2;
+
 /// What the learner needs to know of the words before it starts: one look at all of them.
 pub struct Survey {
     /// The distinct characters; all have a number above zero.
@@ -100,8 +103,10 @@ impl Survey {
                     "a word has {slots} characters; at most {MOST_SLOTS_A_SYMBOL} can be learned"
                 )));
             }
-            seen.slots += slots;
-            *seen.slots_by_count.get_mut(count) += slots;
+            if slots > ONE_CHARACTER {
+                seen.slots += slots;
+                *seen.slots_by_count.get_mut(count) += slots;
+            }
             Ok(())
         })?;
         let mut survey =
@@ -125,7 +130,7 @@ impl Survey {
         4 * self.slots
     }
 
-    /// Lays out all words that were surveyed, those of each part together, its most frequent first. The alphabet must
+    /// Lays out all words that hold a pair, those of each part together, its most frequent first. The alphabet must
     /// hold the ids of the characters. Calls `go_on` now and then.
     pub fn sequence(
         &self,
@@ -154,6 +159,9 @@ impl Survey {
         let mut workers: Vec<_> =
             starts.into_iter().zip(parallel::pieces(&mut slots[1..], lengths)).collect();
         for_each_word(counts, &mut workers, go_on, |(starts, slots), word, count| {
+            if prefix.is_empty() && chars::read(word, 0).1 == word.len() {
+                return Ok(());
+            }
             let start = starts.get_mut(count);
             slots[*start..][..prefix.len()].copy_from_slice(&prefix);
             let mut at = *start + prefix.len();

@@ -160,7 +160,8 @@ impl Learner {
                 _ if self.merges.len() >= self.max_merges => self.stop(Stopped::VocabSize),
                 State::Compact if self.is_hopeless => self.stop_without_pair(),
                 State::Compact => {
-                    if self.sequence.compact(SLOTS_A_STEP, self.threads) {
+                    // What was just laid out has no gaps.
+                    if self.merges.is_empty() || self.sequence.compact(SLOTS_A_STEP, self.threads) {
                         self.pairs.clear();
                         self.queue.clear();
                         self.listed = 0;

@@ -61,9 +61,8 @@ impl Table {
         part: Part,
         threshold: u64,
     ) -> Result<(), Error> {
-        let least = u32::try_from(threshold).unwrap_or(u32::MAX);
         let mut result = Ok(());
-        filter.for_each_batch(sequence, range, part, least, |batch, weight| {
+        filter.for_each_batch(sequence, range, part, threshold, |batch, weight| {
             result = std::mem::replace(&mut result, Ok(())).and_then(|()| self.add_batch(batch, weight));
         });
         result

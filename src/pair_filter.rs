@@ -17,11 +17,46 @@ pub struct Part {
     pub of: u64,
 }
 
-/// Sums of weights by hash; a sum that would pass 2^32 - 1 stays there, and counts as any number above.
+/// Sums of weights by hash. A sum that would pass the highest number stays there, and counts as any number above.
 #[derive(Debug)]
 pub struct Filter {
-    sums: Vec<u32>,
+    sums: Sums,
     bits: u32,
+}
+
+/// In bytes where they suffice, so that more of them stay in the caches.
+#[derive(Debug)]
+enum Sums {
+    Narrow(Vec<u8>),
+    Wide(Vec<u32>),
+}
+
+/// Thresholds up to here need no wide sums.
+const NARROW: u64 = 127;
+
+trait Sum: Copy + Into<u32> {
+    fn from_weight(weight: u64) -> Self;
+    fn plus(self, weight: Self) -> Self;
+}
+
+impl Sum for u8 {
+    fn from_weight(weight: u64) -> u8 {
+        u8::try_from(weight).unwrap_or(u8::MAX)
+    }
+    #[inline]
+    fn plus(self, weight: u8) -> u8 {
+        self.saturating_add(weight)
+    }
+}
+
+impl Sum for u32 {
+    fn from_weight(weight: u64) -> u32 {
+        u32::try_from(weight).unwrap_or(u32::MAX)
+    }
+    #[inline]
+    fn plus(self, weight: u32) -> u32 {
+        self.saturating_add(weight)
+    }
 }
 
 /// A pair that the filter lets pass.
@@ -31,33 +66,32 @@ pub struct Candidate {
     pub key: u64,
     /// Its hash.
     pub hash: u64,
-    /// Where it stands.
-    pub at: u32,
 }
 
 impl Default for Filter {
     /// Rules nothing out.
     fn default() -> Filter {
-        Filter { sums: vec![u32::MAX; 2], bits: 1 }
+        Filter { sums: Sums::Narrow(vec![u8::MAX; 2]), bits: 1 }
     }
 }
 
 impl Filter {
-    /// Sums by so many bits of the hash.
-    pub fn new(bits: u32) -> Filter {
-        Filter { sums: vec![0; 1 << bits], bits }
+    /// Sums by so many bits of the hash, to be compared with about `threshold`.
+    pub fn new(bits: u32, threshold: u64) -> Filter {
+        let sums = if threshold <= NARROW {
+            Sums::Narrow(vec![0; 1 << bits])
+        } else {
+            Sums::Wide(vec![0; 1 << bits])
+        };
+        Filter { sums, bits }
     }
 
     /// Adds the pairs that start in a range.
     pub fn add_all(&mut self, sequence: &Sequence, range: Range<usize>) {
-        let seed = hash::seed();
-        sequence.for_each_run(range, |start, end, weight| {
-            let weight = u32::try_from(weight).unwrap_or(u32::MAX);
-            for pair in sequence.slots()[start..=end].windows(2) {
-                let sum = &mut self.sums[hash::slot(hash::number(seed, key(pair[0], pair[1])), self.bits)];
-                *sum = sum.saturating_add(if is_pair(pair) { weight } else { 0 });
-            }
-        });
+        match &mut self.sums {
+            Sums::Narrow(sums) => add_all(sums, self.bits, sequence, range),
+            Sums::Wide(sums) => add_all(sums, self.bits, sequence, range),
+        }
     }
 
     /// Calls `f(batch, weight)` with all pairs of a part that the filter lets pass.
@@ -66,47 +100,115 @@ impl Filter {
         sequence: &Sequence,
         range: Range<usize>,
         part: Part,
-        least: u32,
-        mut f: impl FnMut(&[Candidate], u64),
+        least: u64,
+        f: impl FnMut(&[Candidate], u64),
     ) {
-        let seed = hash::seed();
-        sequence.for_each_run(range, |start, end, weight| {
-            let mut batch = [Candidate::default(); BATCH];
-            let mut n = 0;
-            for (at, pair) in (start..).zip(sequence.slots()[start..=end].windows(2)) {
-                let key = key(pair[0], pair[1]);
-                let hash = hash::number(seed, key);
-                batch[n] = Candidate { key, hash, at: position(at) };
-                // No branch here: which pairs pass cannot be foreseen.
-                let may_reach = self.sums[hash::slot(hash, self.bits)] >= least;
-                n += usize::from(is_pair(pair) & may_reach & (hash & (part.of - 1) == part.number));
-                if n == BATCH {
-                    n = 0;
-                    f(&batch, weight);
-                }
-            }
-            f(&batch[..n], weight);
-        });
+        match &self.sums {
+            Sums::Narrow(sums) => for_each_batch(sums, self.bits, sequence, range, part, least, f),
+            Sums::Wide(sums) => for_each_batch(sums, self.bits, sequence, range, part, least, f),
+        }
     }
 
-    /// Adds what was seen elsewhere.
+    /// Adds what was seen elsewhere, with sums of the same kind.
     pub fn plus(mut self, other: Filter) -> Filter {
-        self.sums.iter_mut().zip(other.sums).for_each(|(sum, more)| *sum = sum.saturating_add(more));
+        fn add<S: Sum>(sums: &mut [S], more: Vec<S>) {
+            sums.iter_mut().zip(more).for_each(|(sum, more)| *sum = sum.plus(more));
+        }
+        match (&mut self.sums, other.sums) {
+            (Sums::Narrow(sums), Sums::Narrow(more)) => add(sums, more),
+            (Sums::Wide(sums), Sums::Wide(more)) => add(sums, more),
+            _ => unreachable!("the filters of one pass are made alike"),
+        }
         self
     }
 
     /// No pair occurs more often than this.
     pub fn highest(&self) -> u64 {
-        match self.sums.iter().max() {
-            Some(&u32::MAX) | None => u64::MAX,
-            Some(&highest) => u64::from(highest),
+        fn highest<S: Sum + Ord>(sums: &[S]) -> u64 {
+            let highest = sums.iter().max().map_or(0, |&sum| u64::from(sum.into()));
+            if highest == u64::from(S::from_weight(u64::MAX).into()) { u64::MAX } else { highest }
+        }
+        match &self.sums {
+            Sums::Narrow(sums) => highest(sums),
+            Sums::Wide(sums) => highest(sums),
+        }
+    }
+
+    /// A guess at half of what the n-th most frequent pair occurs; 0 if there are fewer sums. High sums are those of one
+    /// frequent pair and of what falls on it by chance: about the average.
+    pub fn half_of_nth(&self, n: usize) -> u64 {
+        fn half_of_nth<S: Sum + Ord>(sums: &[S], n: usize) -> u64 {
+            if n >= sums.len() {
+                return 0;
+            }
+            let number = |sum: S| u64::from(sum.into());
+            let average = sums.iter().map(|&sum| number(sum)).sum::<u64>() / sums.len() as u64;
+            let mut sums = sums.to_vec();
+            let (_, nth, _) = sums.select_nth_unstable_by(n, |a, b| b.cmp(a));
+            number(*nth).saturating_sub(average) / 2
+        }
+        match &self.sums {
+            Sums::Narrow(sums) => half_of_nth(sums, n),
+            Sums::Wide(sums) => half_of_nth(sums, n),
         }
     }
 
     /// Bytes of memory in use.
     pub fn memory(&self) -> usize {
-        size_of_val(&*self.sums)
+        match &self.sums {
+            Sums::Narrow(sums) => size_of_val(&**sums),
+            Sums::Wide(sums) => size_of_val(&**sums),
+        }
     }
+}
+
+fn add_all<S: Sum>(sums: &mut [S], bits: u32, sequence: &Sequence, range: Range<usize>) {
+    let (seed, nothing) = (hash::seed(), S::from_weight(0));
+    sequence.for_each_run(range, |start, end, weight| {
+        let weight = S::from_weight(weight);
+        for pair in sequence.slots()[start..=end].windows(2) {
+            let sum = &mut sums[hash::slot(hash::number(seed, key(pair[0], pair[1])), bits)];
+            *sum = sum.plus(if is_pair(pair) { weight } else { nothing });
+        }
+    });
+}
+
+fn for_each_batch<S: Sum + Ord>(
+    sums: &[S],
+    bits: u32,
+    sequence: &Sequence,
+    range: Range<usize>,
+    part: Part,
+    least: u64,
+    mut f: impl FnMut(&[Candidate], u64),
+) {
+    let (seed, least) = (hash::seed(), S::from_weight(least));
+    let slots = sequence.slots();
+    let mut pass = |positions: &[u32], weight| {
+        let mut batch = [Candidate::default(); BATCH];
+        for (candidate, &at) in batch.iter_mut().zip(positions) {
+            let key = key(slots[at as usize], slots[at as usize + 1]);
+            *candidate = Candidate { key, hash: hash::number(seed, key) };
+        }
+        f(&batch[..positions.len()], weight);
+    };
+    sequence.for_each_run(range, |start, end, weight| {
+        let mut batch = [0; BATCH];
+        let mut n = 0;
+        for (at, pair) in (start..).zip(slots[start..=end].windows(2)) {
+            let hash = hash::number(seed, key(pair[0], pair[1]));
+            // No branch here: which pairs pass cannot be foreseen. And the position alone is stored: what waits to be stored
+            // limits how many cache misses overlap.
+            batch[n] = position(at);
+            let may_reach = sums[hash::slot(hash, bits)] >= least;
+            n += usize::from(is_pair(pair) & may_reach & (hash & (part.of - 1) == part.number));
+            if n == BATCH {
+                n = 0;
+                pass(&batch, weight);
+            }
+        }
+        pass(&batch[..n], weight);
+    });
 }
 
 /// Whether neither part is a separator.

@@ -2,7 +2,7 @@
 
 use crate::hash;
 use crate::pair_counts::Counted;
-use crate::pair_filter::{BATCH, Candidate, hash_of};
+use crate::pair_filter::{BATCH, hash_of};
 use crate::pair_matrix::cell;
 use crate::pairs::{Tracked, key, parts};
 use crate::sequence::{Sequence, position};
@@ -91,54 +91,57 @@ impl Positions {
         }
     }
 
-    // No branches in the loops of these two: which pairs are kept cannot be foreseen. Separators are part of no kept pair,
-    // so nothing is asked of them.
-
     fn note_by_cell(&mut self, sequence: &Sequence, range: Range<usize>, kept: &Kept, symbols: usize) {
-        let mut batch = [(0, 0); BATCH];
-        let mut n = 0;
-        for (at, pair) in (range.start..).zip(sequence.slots()[range.start..=range.end].windows(2)) {
-            let place = kept.index[cell(symbols, pair[0], pair[1])];
-            batch[n] = (place, position(at));
-            n += usize::from(place > 0);
-            if n == BATCH {
-                n = 0;
-                batch.iter().for_each(|&(place, at)| self.lists[place as usize - 1].push(at));
-            }
-        }
-        batch[..n].iter().for_each(|&(place, at)| self.lists[place as usize - 1].push(at));
+        let entry = |left, right| kept.index[cell(symbols, left, right)];
+        for_each_batch(sequence.slots(), range, entry, |batch| {
+            batch.iter().for_each(|&(place, at)| self.lists[place as usize - 1].push(at));
+        });
     }
 
     fn note_by_hash(&mut self, sequence: &Sequence, range: Range<usize>, kept: &Kept, bits: u32) {
+        let slots = sequence.slots();
         let seed = hash::seed();
-        let mut batch = [Candidate::default(); BATCH];
-        let mut n = 0;
-        for (at, pair) in (range.start..).zip(sequence.slots()[range.start..=range.end].windows(2)) {
-            let key = key(pair[0], pair[1]);
-            let hash = hash::number(seed, key);
-            batch[n] = Candidate { key, hash, at: position(at) };
-            n += usize::from(kept.index[hash::slot(hash, bits)] > 0);
-            if n == BATCH {
-                n = 0;
-                self.note_batch(&batch, kept, bits);
-            }
-        }
-        self.note_batch(&batch[..n], kept, bits);
-    }
-
-    fn note_batch(&mut self, batch: &[Candidate], kept: &Kept, bits: u32) {
-        for pair in batch {
-            let mut at = hash::slot(pair.hash, bits);
-            while kept.index[at] > 0 {
-                let place = kept.index[at] as usize - 1;
-                if kept.pairs[place].key == pair.key {
-                    self.lists[place].push(pair.at);
-                    break;
+        let home = |key| hash::slot(hash::number(seed, key), bits);
+        let entry = |left, right| kept.index[home(key(left, right))];
+        for_each_batch(slots, range, entry, |batch| {
+            for &(mut place, at) in batch {
+                let key = key(slots[at as usize], slots[at as usize + 1]);
+                let mut slot = home(key);
+                while place > 0 {
+                    if kept.pairs[place as usize - 1].key == key {
+                        self.lists[place as usize - 1].push(at);
+                        break;
+                    }
+                    slot = (slot + 1) & (kept.index.len() - 1);
+                    place = kept.index[slot];
                 }
-                at = (at + 1) & (kept.index.len() - 1);
             }
+        });
+    }
+}
+
+/// Calls `f` with the positions of all pairs that have an entry, and with the entry, some at a time.
+#[inline]
+fn for_each_batch(
+    slots: &[u32],
+    range: Range<usize>,
+    entry: impl Fn(u32, u32) -> u32,
+    mut f: impl FnMut(&[(u32, u32)]),
+) {
+    let mut batch = [(0, 0); BATCH];
+    let mut n = 0;
+    for (at, pair) in (range.start..).zip(slots[range.start..=range.end].windows(2)) {
+        // No branch here: which pairs are kept cannot be foreseen. Separators are part of no kept pair, so nothing is asked
+        // of them.
+        let entry = entry(pair[0], pair[1]);
+        batch[n] = (entry, position(at));
+        n += usize::from(entry > 0);
+        if n == BATCH {
+            n = 0;
+            f(&batch);
         }
     }
+    f(&batch[..n]);
 }
 
 /// Instead of the number of positions: there is no room for them.

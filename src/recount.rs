@@ -102,8 +102,9 @@ impl Recount {
         if recount.pass == Pass::Matrix {
             recount.workers.iter_mut().for_each(|worker| worker.matrix = Matrix::new(symbols));
         } else if recount.pass == Pass::Filter {
+            let threshold = (below - 1) / KEPT;
             let bits = filter_bits(sequence, below, KEPT).min((room / 16 / threads).max(1 << 10).ilog2());
-            recount.workers.iter_mut().for_each(|worker| worker.filter = Filter::new(bits));
+            recount.workers.iter_mut().for_each(|worker| worker.filter = Filter::new(bits, threshold));
         }
         recount.start_pass(sequence);
         recount
@@ -149,6 +150,7 @@ impl Recount {
                 self.filter = filters.reduce(Filter::plus).unwrap_or_default();
                 self.below = self.below.min(self.filter.highest().saturating_add(1));
                 self.lower_threshold();
+                self.threshold = self.filter.half_of_nth(self.merges).max(self.threshold);
                 self.pass = Pass::Count;
             }
             Pass::Count => {
@@ -198,7 +200,7 @@ impl Recount {
     }
 
     /// When n merges are left, pairs that occur far less often than the n-th will hardly be merged. (If one is in the end,
-    /// there is another recount.)
+    /// there is another recount.) The filter has left out most of them, by a guess.
     fn leave_out_what_is_never_merged(&mut self) {
         if self.merges < self.found.len() {
             let (_, nth, _) = self.found.select_nth_unstable_by_key(self.merges, |slot| Reverse(slot.count));
