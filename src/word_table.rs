@@ -338,22 +338,19 @@ impl Table<ShortSlot> {
     fn add(&mut self, batch: &[ShortSlot]) -> Result<(), Error> {
         self.reserve(batch.len());
         let seed = hash::seed();
-        let mut places = [(0, 0); BATCH];
-        for (place, (key, _)) in places.iter_mut().zip(batch) {
-            let at = self.place(hash::number(seed, *key));
-            *place = (at, self.slots[at].0);
-        }
-        for ((mut at, there), (key, count)) in places.into_iter().zip(batch) {
-            if there != *key {
-                at = match self.find(at, |slot| slot.0 == *key) {
-                    Ok(at) => at,
-                    Err(at) => {
-                        self.used += 1;
-                        self.slots[at].0 = *key;
-                        at
-                    }
-                };
-            }
+        let place = |table: &Self, key| table.place(hash::number(seed, key));
+        // Nothing is stored here: what waits to be stored limits how many cache misses overlap.
+        let touched = batch.iter().fold(0, |all, (key, _)| all ^ self.slots[place(self, *key)].0);
+        std::hint::black_box(touched);
+        for (key, count) in batch {
+            let at = match self.find(place(self, *key), |slot| slot.0 == *key) {
+                Ok(at) => at,
+                Err(at) => {
+                    self.used += 1;
+                    self.slots[at].0 = *key;
+                    at
+                }
+            };
             let slot = &mut self.slots[at].1;
             *slot = slot.checked_add(*count).ok_or_else(|| Error::word_overflow(&Word::short(*key)))?;
         }
