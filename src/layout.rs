@@ -11,6 +11,9 @@ use crate::symbols::Symbols;
 /// How many places of the tables are looked at between two calls of `go_on`.
 const GO_ON: usize = 1 << 18;
 
+/// Fewer words are looked at on one thread: starting another takes longer.
+const MANY: usize = 1 << 12;
+
 /// The slots that a word of one character would take. It holds no pair, so it is left out.
 const ONE_CHARACTER: u64 = 2;
 
@@ -89,6 +92,7 @@ impl Survey {
         go_on: &mut dyn FnMut() -> Result<(), Error>,
     ) -> Result<Survey, Error> {
         let nothing = |_| Seen { alphabet: CharSet::default(), slots: 0, slots_by_count: ByCount::default() };
+        let threads = if counts.len() < MANY { 1 } else { threads };
         let mut seen: Vec<Seen> = (0..threads).map(nothing).collect();
         for_each_word(counts, &mut seen, go_on, |seen, word, count| {
             let mut slots = 1;
