@@ -134,10 +134,10 @@ impl Filter {
         }
     }
 
-    /// A guess at half of what the n-th most frequent pair occurs; 0 if there are fewer sums. High sums are those of one
+    /// A guess at how often the n-th most frequent pair occurs; 0 if there are fewer sums. High sums are those of one
     /// frequent pair and of what falls on it by chance: about the average.
-    pub fn half_of_nth(&self, n: usize) -> u64 {
-        fn half_of_nth<S: Sum + Ord>(sums: &[S], n: usize) -> u64 {
+    pub fn nth(&self, n: usize) -> u64 {
+        fn nth<S: Sum + Ord>(sums: &[S], n: usize) -> u64 {
             if n >= sums.len() {
                 return 0;
             }
@@ -145,11 +145,11 @@ impl Filter {
             let average = sums.iter().map(|&sum| number(sum)).sum::<u64>() / sums.len() as u64;
             let mut sums = sums.to_vec();
             let (_, nth, _) = sums.select_nth_unstable_by(n, |a, b| b.cmp(a));
-            number(*nth).saturating_sub(average) / 2
+            number(*nth).saturating_sub(average)
         }
         match &self.sums {
-            Sums::Narrow(sums) => half_of_nth(sums, n),
-            Sums::Wide(sums) => half_of_nth(sums, n),
+            Sums::Narrow(sums) => nth(sums, n),
+            Sums::Wide(sums) => nth(sums, n),
         }
     }
 

@@ -150,7 +150,7 @@ impl Recount {
                 self.filter = filters.reduce(Filter::plus).unwrap_or_default();
                 self.below = self.below.min(self.filter.highest().saturating_add(1));
                 self.lower_threshold();
-                self.threshold = self.filter.half_of_nth(self.merges).max(self.threshold);
+                self.aim_at_the_end();
                 self.pass = Pass::Count;
             }
             Pass::Count => {
@@ -197,6 +197,16 @@ impl Recount {
         self.filter = Filter::default();
         self.kept = Kept::new(std::mem::take(&mut self.found), self.threshold, self.room / 2, symbols);
         self.pass = Pass::Positions;
+    }
+
+    /// Chooses the threshold so that no further recount is needed, if that is not far to go. Most pairs that are merged occur
+    /// now, so some more of them than there are merges left suffice.
+    fn aim_at_the_end(&mut self) {
+        let enough = self.filter.nth(self.merges.saturating_add(self.merges / 6));
+        if enough >= self.threshold / 2 {
+            self.threshold = self.threshold.min(enough).max(self.min_frequency);
+        }
+        self.threshold = self.threshold.max(self.filter.nth(self.merges) / 2);
     }
 
     /// When n merges are left, pairs that occur far less often than the n-th will hardly be merged. (If one is in the end,
