@@ -5,7 +5,8 @@
 //!     whitespace   count      learn              encode
 //! ```
 //!
-//! `chars` and `symbols` are the alphabets of the two ends, characters and strings. Inside `learn`, `sequence` is the
+//! `chars` and `symbols` are the alphabets of the two ends, characters and strings. Inside `count` words are dealt
+//! (`dealt_words`) into tables (`word_table`). Inside `learn`, `sequence` is the
 //! array of all words that `layout` makes, `recount` finds the pairs worth tracking by `pair_matrix` or by `pair_filter` and
 //! `pair_counts`, and their `positions`; `pairs` says which comes next.
 //! Inside `encode`, `names` and `ranks` are the compiled rules, `short_word` and `long_word` the two roads of a word;

@@ -21,6 +21,7 @@ use std::borrow::Cow;
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -29,6 +30,12 @@ const SHORT_TEXT: usize = 4096;
 
 /// Long texts are encoded in pieces of this size; Ctrl-C is obeyed between them.
 const PIECE: usize = 1 << 20;
+
+/// The threads of a batch take texts of this size together, again and again.
+const GROUP: usize = 1 << 18;
+
+/// Ctrl-C is obeyed when each thread has had about so many of them: some hundredths of a second.
+const GROUPS: usize = 8;
 
 #[pymodule(gil_used = false)]
 mod _core {
@@ -704,7 +711,8 @@ impl PyTokenizer {
         let mut offsets = vec![0_i64];
         let mut parts: Vec<Vec<u32>> = Vec::new();
         let encode = |texts: &[&[u8]], session: &mut Session| {
-            let (mut ids, mut ends) = (Vec::new(), Vec::with_capacity(texts.len()));
+            let bytes: usize = texts.iter().map(|text| text.len()).sum();
+            let (mut ids, mut ends) = (Vec::with_capacity(bytes / 4), Vec::with_capacity(texts.len()));
             self.tokenizer.encode(texts, session, &mut ids, &mut ends)?;
             Ok((ids, ends))
         };
@@ -732,8 +740,8 @@ impl PyTokenizer {
         Ok((ids, offsets))
     }
 
-    /// Encodes texts on several threads, some megabytes at a time. `one` works on a text, `each` gets
-    /// the results of the threads in order. `Err` is the index of a text that is refused.
+    /// Encodes texts on several threads, some megabytes at a time. `work` is for some texts; `each` gets what it gives, in
+    /// order. `Err` is the index of a text that is refused.
     fn batch<R: Send>(
         &self,
         py: Python<'_>,
@@ -744,24 +752,34 @@ impl PyTokenizer {
     ) -> PyResult<Result<(), usize>> {
         let mut done = 0;
         while done < texts.len() {
-            let mut groups = Vec::with_capacity(threads);
-            for _ in 0..threads {
+            let mut groups = Vec::with_capacity(threads * GROUPS);
+            while done < texts.len() && groups.len() < threads * GROUPS {
                 let (start, mut size) = (done, 0);
-                while done < texts.len() && size < PIECE {
+                while done < texts.len() && size < GROUP {
                     size += texts[done].len() + 16;
                     done += 1;
                 }
                 groups.push(start..done);
             }
-            let results = py.detach(|| {
-                parallel::run(&mut groups, |group| {
+            let next = AtomicUsize::new(0);
+            let take_turns = |session: &mut Session| {
+                let mut results = Vec::new();
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(group) = groups.get(number) else { return results };
                     let refused = |index| group.start + index;
-                    self.with_session(|session| work(&texts[group.clone()], session)).map_err(refused)
-                })
-            });
-            match results.into_iter().collect::<Result<Vec<R>, usize>>() {
-                Ok(results) => results.into_iter().for_each(&mut each),
-                Err(refused) => return Ok(Err(refused)),
+                    results.push((number, work(&texts[group.clone()], session).map_err(refused)));
+                }
+            };
+            let mut workers = vec![(); threads.min(groups.len())];
+            let results = py.detach(|| parallel::run(&mut workers, |()| self.with_session(take_turns)));
+            let mut results: Vec<_> = results.into_iter().flatten().collect();
+            results.sort_unstable_by_key(|&(number, _)| number);
+            for (_, result) in results {
+                match result {
+                    Ok(result) => each(result),
+                    Err(refused) => return Ok(Err(refused)),
+                }
             }
             py.check_signals()?;
         }

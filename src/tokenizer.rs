@@ -191,7 +191,8 @@ impl Tokenizer {
 
     fn are_known(&self, symbols: &[u32]) -> bool {
         let known = position(self.encoder.vocab_size());
-        symbols.iter().all(|&symbol| symbol < known)
+        // The highest one, and no end at the first: several are compared at once.
+        symbols.iter().fold(0, |highest, &symbol| highest.max(symbol)) < known || symbols.is_empty()
     }
 
     /// Appends the ids of symbols to `ids`; `None` if one has none.
