@@ -46,8 +46,14 @@ pub struct Session {
 /// Longer words, in bytes, are cut where that changes nothing.
 const MOST_WHOLE: usize = 16;
 
-/// How many words are looked up together, so that their cache misses overlap.
-const BATCH: usize = 32;
+/// How many words are looked up together, so that their cache misses overlap, and that new ones can take turns.
+const BATCH: usize = 128;
+
+/// So many where there is only a short text: room for more costs as much as the words.
+const SMALL_BATCH: usize = 16;
+
+/// A text shorter than this is short, in bytes.
+const SHORT: usize = 1 << 10;
 
 impl Tokenizer {
     /// A session for `encode`; it serves any number of texts.
@@ -92,9 +98,23 @@ impl Tokenizer {
         texts: &[&[u8]],
         session: &mut Session,
         out: &mut Vec<u32>,
+        end: impl FnMut(usize),
+    ) {
+        match texts {
+            [text] if text.len() < SHORT => self.symbols_by::<SMALL_BATCH>(texts, session, out, end),
+            _ => self.symbols_by::<BATCH>(texts, session, out, end),
+        }
+    }
+
+    /// Does so, with `N` words in a batch.
+    fn symbols_by<const N: usize>(
+        &self,
+        texts: &[&[u8]],
+        session: &mut Session,
+        out: &mut Vec<u32>,
         mut end: impl FnMut(usize),
     ) {
-        let mut batch = [Lookup::default(); BATCH];
+        let mut batch = [Lookup::default(); N];
         let mut n = 0;
         session.text_ends.clear();
         let seams = self.encoder.seams();
@@ -102,9 +122,9 @@ impl Tokenizer {
             let mut look_up = |start, stop| {
                 batch[n] = session.cache.lookup(text, start, stop);
                 n += 1;
-                if n == BATCH {
+                if n == N {
                     n = 0;
-                    self.resolve(&batch, session, out, &mut end);
+                    self.resolve::<N>(&batch, session, out, &mut end);
                 }
             };
             whitespace::for_each_word(text, |start, stop| {
@@ -117,10 +137,10 @@ impl Tokenizer {
             });
             session.text_ends.push(n);
         }
-        self.resolve(&batch[..n], session, out, &mut end);
+        self.resolve::<N>(&batch[..n], session, out, &mut end);
     }
 
-    fn resolve(
+    fn resolve<const N: usize>(
         &self,
         batch: &[Lookup<'_>],
         session: &mut Session,
@@ -130,8 +150,8 @@ impl Tokenizer {
         let Session { scratch, cache, new, ends, text_ends } = session;
         // Touch all slots first, so that their cache misses overlap.
         std::hint::black_box(batch.iter().fold(0, |sum, lookup| sum ^ cache.touch(lookup)));
-        let mut found = [[END; 4]; BATCH];
-        let mut words = [&[][..]; BATCH];
+        let mut found = [[END; 4]; N];
+        let mut words = [&[][..]; N];
         let mut missing = 0;
         for (lookup, found) in batch.iter().zip(&mut found) {
             if let Some(run) = cache.get(lookup) {
@@ -147,7 +167,8 @@ impl Tokenizer {
         ends.clear();
         self.encoder.encode_words(&self.prefix, &words[..missing], scratch, new, |end| ends.push(end));
         // Short runs are gathered four symbols at a time, which is faster than as many as there are.
-        let mut gathered = [0; 4 * BATCH];
+        let mut gathered = [[0; 4]; N];
+        let gathered = gathered.as_flattened_mut();
         let (mut n, mut start, mut next) = (0, 0, ends.iter());
         let mut text_ends = text_ends.drain(..).peekable();
         for (place, (lookup, found)) in batch.iter().zip(&found).enumerate() {
