@@ -34,15 +34,16 @@ enum Sums {
 /// Thresholds up to here need no wide sums.
 const NARROW: u64 = 127;
 
-trait Sum: Copy + Into<u32> {
-    fn from_weight(weight: u64) -> Self;
+trait Sum: Copy + Into<u32> + TryFrom<u64> {
+    const HIGHEST: Self;
     fn plus(self, weight: Self) -> Self;
+    fn from_weight(weight: u64) -> Self {
+        Self::try_from(weight).unwrap_or(Self::HIGHEST)
+    }
 }
 
 impl Sum for u8 {
-    fn from_weight(weight: u64) -> u8 {
-        u8::try_from(weight).unwrap_or(u8::MAX)
-    }
+    const HIGHEST: u8 = u8::MAX;
     #[inline]
     fn plus(self, weight: u8) -> u8 {
         self.saturating_add(weight)
@@ -50,9 +51,7 @@ impl Sum for u8 {
 }
 
 impl Sum for u32 {
-    fn from_weight(weight: u64) -> u32 {
-        u32::try_from(weight).unwrap_or(u32::MAX)
-    }
+    const HIGHEST: u32 = u32::MAX;
     #[inline]
     fn plus(self, weight: u32) -> u32 {
         self.saturating_add(weight)
@@ -125,8 +124,11 @@ impl Filter {
     /// No pair occurs more often than this.
     pub fn highest(&self) -> u64 {
         fn highest<S: Sum + Ord>(sums: &[S]) -> u64 {
-            let highest = sums.iter().max().map_or(0, |&sum| u64::from(sum.into()));
-            if highest == u64::from(S::from_weight(u64::MAX).into()) { u64::MAX } else { highest }
+            match sums.iter().max() {
+                None => 0,
+                Some(&highest) if highest == S::HIGHEST => u64::MAX,
+                Some(&highest) => u64::from(highest.into()),
+            }
         }
         match &self.sums {
             Sums::Narrow(sums) => highest(sums),
