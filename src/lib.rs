@@ -39,6 +39,7 @@ pub mod recount;
 pub mod seams;
 pub mod sequence;
 pub mod short_word;
+pub mod sieve;
 pub mod symbols;
 pub mod text_counter;
 pub mod tokenizer;

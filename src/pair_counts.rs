@@ -1,9 +1,10 @@
-//! Exact counts of the pairs that the filter lets pass.
+//! Exact counts of the pairs that a sieve lets pass.
 
 use crate::error::Error;
 use crate::hash;
-use crate::pair_filter::{BATCH, Candidate, Filter, Part, hash_of};
+use crate::pairs::hash_of;
 use crate::sequence::Sequence;
+use crate::sieve::{BATCH, Candidate, Part, Sieve};
 use std::ops::Range;
 
 /// A pair and what was counted.
@@ -52,17 +53,16 @@ impl Table {
         self.slots.into_iter().filter(move |slot| slot.key > 0 && slot.count >= threshold)
     }
 
-    /// Counts the pairs of a part that may reach the threshold.
+    /// Counts the pairs of a part that the sieve lets pass.
     pub fn count_all(
         &mut self,
         sequence: &Sequence,
         range: Range<usize>,
-        filter: &Filter,
+        sieve: &Sieve,
         part: Part,
-        threshold: u64,
     ) -> Result<(), Error> {
         let mut result = Ok(());
-        filter.for_each_batch(sequence, range, part, threshold, |batch, weight| {
+        sieve.for_each_batch(sequence, range, part, |batch, weight| {
             result = std::mem::replace(&mut result, Ok(())).and_then(|()| self.add_batch(batch, weight));
         });
         result

@@ -1,21 +1,10 @@
 //! Rules out most pairs before they are counted: weights added up by a few bits of the hash.
 
 use crate::hash;
-use crate::pairs::key;
-use crate::sequence::{SEPARATOR, Sequence, position};
+use crate::pairs::{is_pair, key};
+use crate::sequence::Sequence;
+use crate::sieve::Sieve;
 use std::ops::Range;
-
-/// So many pairs are looked at together, so that their cache misses overlap.
-pub const BATCH: usize = 64;
-
-/// Where memory is short, pairs are counted in several parts, by hash.
-#[derive(Clone, Copy, Debug)]
-pub struct Part {
-    /// Which one.
-    pub number: u64,
-    /// How many there are, a power of two.
-    pub of: u64,
-}
 
 /// Sums of weights by hash. A sum that would pass the highest number stays there, and counts as any number above.
 #[derive(Debug)]
@@ -58,19 +47,10 @@ impl Sum for u32 {
     }
 }
 
-/// A pair that the filter lets pass.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Candidate {
-    /// The pair.
-    pub key: u64,
-    /// Its hash.
-    pub hash: u64,
-}
-
 impl Default for Filter {
     /// Rules nothing out.
     fn default() -> Filter {
-        Filter { sums: Sums::Narrow(vec![u8::MAX; 2]), bits: 1 }
+        Filter { sums: Sums::Narrow(vec![u8::MAX; 64]), bits: 6 }
     }
 }
 
@@ -93,18 +73,15 @@ impl Filter {
         }
     }
 
-    /// Calls `f(batch, weight)` with all pairs of a part that the filter lets pass.
-    pub fn for_each_batch(
-        &self,
-        sequence: &Sequence,
-        range: Range<usize>,
-        part: Part,
-        least: u64,
-        f: impl FnMut(&[Candidate], u64),
-    ) {
+    /// Lets those pairs pass that may occur `least` times.
+    pub fn sieve(&self, least: u64) -> Sieve {
+        fn sieve<S: Sum + Ord>(sums: &[S], bits: u32, least: u64) -> Sieve {
+            let least = S::from_weight(least);
+            Sieve::new(bits, (0..sums.len()).filter(|&slot| sums[slot] >= least))
+        }
         match &self.sums {
-            Sums::Narrow(sums) => for_each_batch(sums, self.bits, sequence, range, part, least, f),
-            Sums::Wide(sums) => for_each_batch(sums, self.bits, sequence, range, part, least, f),
+            Sums::Narrow(sums) => sieve(sums, self.bits, least),
+            Sums::Wide(sums) => sieve(sums, self.bits, least),
         }
     }
 
@@ -175,50 +152,6 @@ fn add_all<S: Sum>(sums: &mut [S], bits: u32, sequence: &Sequence, range: Range<
     });
 }
 
-fn for_each_batch<S: Sum + Ord>(
-    sums: &[S],
-    bits: u32,
-    sequence: &Sequence,
-    range: Range<usize>,
-    part: Part,
-    least: u64,
-    mut f: impl FnMut(&[Candidate], u64),
-) {
-    let (seed, least) = (hash::seed(), S::from_weight(least));
-    let slots = sequence.slots();
-    let mut pass = |positions: &[u32], weight| {
-        let mut batch = [Candidate::default(); BATCH];
-        for (candidate, &at) in batch.iter_mut().zip(positions) {
-            let key = key(slots[at as usize], slots[at as usize + 1]);
-            *candidate = Candidate { key, hash: hash::number(seed, key) };
-        }
-        f(&batch[..positions.len()], weight);
-    };
-    sequence.for_each_run(range, |start, end, weight| {
-        let mut batch = [0; BATCH];
-        let mut n = 0;
-        for (at, pair) in (start..).zip(slots[start..=end].windows(2)) {
-            let hash = hash::number(seed, key(pair[0], pair[1]));
-            // No branch here: which pairs pass cannot be foreseen. And the position alone is stored: what waits to be stored
-            // limits how many cache misses overlap.
-            batch[n] = position(at);
-            let may_reach = sums[hash::slot(hash, bits)] >= least;
-            n += usize::from(is_pair(pair) & may_reach & (hash & (part.of - 1) == part.number));
-            if n == BATCH {
-                n = 0;
-                pass(&batch, weight);
-            }
-        }
-        pass(&batch[..n], weight);
-    });
-}
-
-/// Whether neither part is a separator.
-#[inline]
-pub fn is_pair(pair: &[u32]) -> bool {
-    (pair[0] != SEPARATOR) & (pair[1] != SEPARATOR)
-}
-
 /// Enough buckets that the average one stays well below the threshold, the part `kept` of `below`, as far as that is
 /// affordable.
 pub fn filter_bits(sequence: &Sequence, below: u64, kept: u64) -> u32 {
@@ -229,10 +162,4 @@ pub fn filter_bits(sequence: &Sequence, below: u64, kept: u64) -> u32 {
     let wanted = total * u128::from(2 * kept) / u128::from(below);
     let affordable = hash::bits_for(sequence.slots().len()).min(20);
     (128 - wanted.leading_zeros()).clamp(16.min(affordable), affordable)
-}
-
-/// The hash of a pair.
-#[inline]
-pub fn hash_of(key: u64) -> u64 {
-    hash::number(hash::seed(), key)
 }

@@ -2,8 +2,7 @@
 
 use crate::error::Error;
 use crate::pair_counts::Counted;
-use crate::pair_filter::is_pair;
-use crate::pairs::key;
+use crate::pairs::{is_pair, key};
 use crate::sequence::{Sequence, position};
 use std::ops::Range;
 

@@ -1,6 +1,7 @@
 //! Pairs of symbols: what is known of each, and the queue that says which is merged next.
 
-use crate::hash::NumberMap;
+use crate::hash::{self, NumberMap};
+use crate::sequence::SEPARATOR;
 use crate::symbols::Symbols;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -16,6 +17,18 @@ pub fn key(left: u32, right: u32) -> u64 {
 #[allow(clippy::cast_possible_truncation, reason = "the lower half is wanted")]
 pub fn parts(key: u64) -> (u32, u32) {
     ((key >> 32) as u32, key as u32)
+}
+
+/// The hash of a pair.
+#[inline]
+pub fn hash_of(key: u64) -> u64 {
+    hash::number(hash::seed(), key)
+}
+
+/// Whether neither of two neighbours is a separator.
+#[inline]
+pub fn is_pair(neighbours: &[u32]) -> bool {
+    (neighbours[0] != SEPARATOR) & (neighbours[1] != SEPARATOR)
 }
 
 /// A pair whose occurrences are known.

@@ -2,10 +2,10 @@
 
 use crate::hash;
 use crate::pair_counts::Counted;
-use crate::pair_filter::{BATCH, hash_of};
 use crate::pair_matrix::cell;
-use crate::pairs::{Tracked, key, parts};
+use crate::pairs::{Tracked, hash_of, parts};
 use crate::sequence::{Sequence, position};
+use crate::sieve::{BATCH, Part, Sieve};
 use std::ops::Range;
 
 /// The pairs that reach the threshold, with an index.
@@ -14,6 +14,7 @@ pub struct Kept {
     pairs: Vec<Counted>,
     index: Vec<u32>, // 1 + the place in `pairs`, 0 for none
     by: By,
+    sieve: Sieve, // where the index is used by hash
 }
 
 /// How the index is used.
@@ -39,7 +40,7 @@ impl Kept {
         let (by, size) = match symbols {
             Some(symbols) => (By::Cell(symbols), symbols * symbols),
             None => {
-                let bits = hash::bits_for(pairs.len() * 8);
+                let bits = hash::bits_for(pairs.len() * 4);
                 (By::Hash(bits), 1 << bits)
             }
         };
@@ -67,7 +68,14 @@ impl Kept {
             };
             index[at] = place;
         }
-        Kept { pairs, index, by }
+        let sieve = match by {
+            By::Cell(_) => Sieve::default(),
+            By::Hash(_) => {
+                let bits = hash::bits_for(pairs.len() * 16).max(6);
+                Sieve::new(bits, pairs.iter().map(|pair| hash::slot(hash_of(pair.key), bits)))
+            }
+        };
+        Kept { pairs, index, by, sieve }
     }
 }
 
@@ -92,56 +100,47 @@ impl Positions {
     }
 
     fn note_by_cell(&mut self, sequence: &Sequence, range: Range<usize>, kept: &Kept, symbols: usize) {
-        let entry = |left, right| kept.index[cell(symbols, left, right)];
-        for_each_batch(sequence.slots(), range, entry, |batch| {
+        let slots = sequence.slots();
+        let mut batch = [(0, 0); BATCH];
+        let mut n = 0;
+        let mut note = |batch: &[(u32, u32)]| {
             batch.iter().for_each(|&(place, at)| self.lists[place as usize - 1].push(at));
-        });
+        };
+        for (at, pair) in (range.start..).zip(slots[range.start..=range.end].windows(2)) {
+            // No branch here: which pairs are kept cannot be foreseen. Separators are part of no kept pair, so nothing is
+            // asked of them.
+            let place = kept.index[cell(symbols, pair[0], pair[1])];
+            batch[n] = (place, position(at));
+            n += usize::from(place > 0);
+            if n == BATCH {
+                n = 0;
+                note(&batch);
+            }
+        }
+        note(&batch[..n]);
     }
 
     fn note_by_hash(&mut self, sequence: &Sequence, range: Range<usize>, kept: &Kept, bits: u32) {
-        let slots = sequence.slots();
-        let seed = hash::seed();
-        let home = |key| hash::slot(hash::number(seed, key), bits);
-        let entry = |left, right| kept.index[home(key(left, right))];
-        for_each_batch(slots, range, entry, |batch| {
-            for &(mut place, at) in batch {
-                let key = key(slots[at as usize], slots[at as usize + 1]);
-                let mut slot = home(key);
+        let mask = kept.index.len() - 1;
+        kept.sieve.for_each_batch(sequence, range, Part::WHOLE, |batch, _| {
+            // Looking at all entries first lets the cache misses overlap.
+            let mut entries = [0; BATCH];
+            for (entry, pair) in entries.iter_mut().zip(batch) {
+                *entry = kept.index[hash::slot(pair.hash, bits)];
+            }
+            for (mut place, pair) in entries.into_iter().zip(batch) {
+                let mut slot = hash::slot(pair.hash, bits);
                 while place > 0 {
-                    if kept.pairs[place as usize - 1].key == key {
-                        self.lists[place as usize - 1].push(at);
+                    if kept.pairs[place as usize - 1].key == pair.key {
+                        self.lists[place as usize - 1].push(pair.at);
                         break;
                     }
-                    slot = (slot + 1) & (kept.index.len() - 1);
+                    slot = (slot + 1) & mask;
                     place = kept.index[slot];
                 }
             }
         });
     }
-}
-
-/// Calls `f` with the positions of all pairs that have an entry, and with the entry, some at a time.
-#[inline]
-fn for_each_batch(
-    slots: &[u32],
-    range: Range<usize>,
-    entry: impl Fn(u32, u32) -> u32,
-    mut f: impl FnMut(&[(u32, u32)]),
-) {
-    let mut batch = [(0, 0); BATCH];
-    let mut n = 0;
-    for (at, pair) in (range.start..).zip(slots[range.start..=range.end].windows(2)) {
-        // No branch here: which pairs are kept cannot be foreseen. Separators are part of no kept pair, so nothing is asked
-        // of them.
-        let entry = entry(pair[0], pair[1]);
-        batch[n] = (entry, position(at));
-        n += usize::from(entry > 0);
-        if n == BATCH {
-            n = 0;
-            f(&batch);
-        }
-    }
-    f(&batch[..n]);
 }
 
 /// Instead of the number of positions: there is no room for them.

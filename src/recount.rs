@@ -8,12 +8,13 @@
 
 use crate::error::Error;
 use crate::pair_counts::{Counted, Table};
-use crate::pair_filter::{Filter, Part, filter_bits};
+use crate::pair_filter::{Filter, filter_bits};
 use crate::pair_matrix::{MOST_SYMBOLS, Matrix};
 use crate::pairs::Tracked;
 use crate::parallel;
 use crate::positions::{Kept, Positions, tracked};
 use crate::sequence::Sequence;
+use crate::sieve::{Part, Sieve};
 use std::cmp::Reverse;
 use std::ops::Range;
 
@@ -29,6 +30,7 @@ pub struct Recount {
     pass: Pass,
     workers: Vec<Worker>,
     filter: Filter,
+    sieve: Sieve,
     part: Part,
     found: Vec<Counted>,
     kept: Kept,
@@ -88,7 +90,8 @@ impl Recount {
             },
             workers: Vec::new(),
             filter: Filter::default(),
-            part: Part { number: 0, of: 1 },
+            sieve: Sieve::default(),
+            part: Part::WHOLE,
             found: Vec::new(),
             kept: Kept::default(),
             below,
@@ -112,15 +115,14 @@ impl Recount {
 
     /// Works through at most `most` slots a thread; gives the result when all is done.
     pub fn advance(&mut self, sequence: &Sequence, most: usize) -> Result<Option<Found>, Error> {
-        let (pass, filter, kept, part, threshold) =
-            (self.pass, &self.filter, &self.kept, self.part, self.threshold);
+        let (pass, sieve, kept, part) = (self.pass, &self.sieve, &self.kept, self.part);
         let done = parallel::run(&mut self.workers, |worker| {
             let end = worker.range.end.min(worker.range.start.saturating_add(most));
             let step = std::mem::replace(&mut worker.range.start, end)..end;
             match pass {
                 Pass::Matrix => worker.matrix.count_all(sequence, step)?,
                 Pass::Filter => worker.filter.add_all(sequence, step),
-                Pass::Count => worker.counts.count_all(sequence, step, filter, part, threshold)?,
+                Pass::Count => worker.counts.count_all(sequence, step, sieve, part)?,
                 Pass::Positions => worker.positions.note_all(sequence, step, kept),
             }
             Ok(())
@@ -195,6 +197,7 @@ impl Recount {
     fn keep_found(&mut self, symbols: Option<usize>) {
         self.leave_out_what_is_never_merged();
         self.filter = Filter::default();
+        self.sieve = Sieve::default();
         self.kept = Kept::new(std::mem::take(&mut self.found), self.threshold, self.room / 2, symbols);
         self.pass = Pass::Positions;
     }
@@ -246,6 +249,9 @@ impl Recount {
     fn start_pass(&mut self, sequence: &Sequence) {
         // The last slot is a separator: no pair starts there.
         let (pairs, workers) = (sequence.slots().len() - 1, self.workers.len());
+        if self.pass == Pass::Count {
+            self.sieve = self.filter.sieve(self.threshold);
+        }
         for (i, worker) in self.workers.iter_mut().enumerate() {
             if self.pass == Pass::Count {
                 worker.counts = Table::new(self.room / 8 / workers / size_of::<Counted>());
@@ -260,6 +266,6 @@ impl Recount {
     pub fn memory(&self) -> usize {
         let worker =
             |worker: &Worker| worker.matrix.memory() + worker.filter.memory() + worker.counts.memory();
-        self.filter.memory() + self.workers.iter().map(worker).sum::<usize>()
+        self.filter.memory() + self.sieve.memory() + self.workers.iter().map(worker).sum::<usize>()
     }
 }
