@@ -7,7 +7,9 @@ use crate::dealt_words::DealtWords;
 use crate::error::Error;
 use crate::hash;
 use crate::parallel;
-use crate::word_table::{Key, TABLES, Word, WordTable};
+use crate::word::{Key, Word};
+use crate::word_slots::{self, TABLES};
+use crate::word_table::{WordTable, split};
 use std::ops::Range;
 
 /// Words and how often each occurs.
@@ -107,9 +109,9 @@ impl WordCounts {
         let end = part.0.end.min(part.0.start.saturating_add(most));
         let mut wanted = std::mem::replace(&mut part.0.start, end)..end;
         for table in &self.tables {
-            let slots = table.slots();
-            table.for_each_word(wanted.start.min(slots)..wanted.end.min(slots), &mut f)?;
-            wanted = wanted.start.saturating_sub(slots)..wanted.end.saturating_sub(slots);
+            let (here, rest) = split(wanted, table.slots());
+            table.for_each_word(here, &mut f)?;
+            wanted = rest;
         }
         Ok(())
     }
@@ -139,7 +141,7 @@ impl PartialEq for WordCounts {
 fn place(word: &[u8]) -> (Key, usize) {
     let seed = hash::seed();
     let key = Key::new(seed, word, 0, word.len());
-    (key, key.table(seed))
+    (key, word_slots::table(key.hash(seed)))
 }
 
 /// A part of the words, by the slots they stand in: those of all tables in a row.

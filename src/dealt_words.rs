@@ -3,7 +3,9 @@
 use crate::error::Error;
 use crate::hash;
 use crate::whitespace;
-use crate::word_table::{Key, TABLES, WordTable};
+use crate::word::Key;
+use crate::word_slots::{self, TABLES};
+use crate::word_table::WordTable;
 
 /// The words of a text, by table.
 #[derive(Debug, Default)]
@@ -15,6 +17,7 @@ pub struct DealtWords {
 #[derive(Debug, Default)]
 struct Hand {
     short: Vec<u64>,
+    middle: Vec<[u64; 2]>,
     long: Vec<LongWord>,
 }
 
@@ -31,14 +34,16 @@ impl DealtWords {
     pub fn deal(&mut self, text: &[u8]) {
         for hand in &mut self.hands {
             hand.short.clear();
+            hand.middle.clear();
             hand.long.clear();
         }
         let seed = hash::seed();
         whitespace::for_each_word(text, |start, end| {
             let key = Key::new(seed, text, start, end);
-            let hand = &mut self.hands[key.table(seed)];
+            let hand = &mut self.hands[word_slots::table(key.hash(seed))];
             match key {
-                Key::Short(key) => hand.short.push(key),
+                Key::Short(word) => hand.short.push(word),
+                Key::Middle(word) => hand.middle.push(word),
                 Key::Long(hash) => hand.long.push(LongWord { hash, start, end }),
             }
         });
@@ -48,12 +53,16 @@ impl DealtWords {
     pub fn count(&self, text: &[u8], number: usize, table: &mut WordTable) -> Result<(), Error> {
         let hand = &self.hands[number];
         table.add_short(&hand.short)?;
+        table.add_middle(&hand.middle)?;
         table.add_long(hand.long.iter().map(|word| (word.hash, &text[word.start..word.end])))
     }
 
     /// Bytes of memory in use.
     pub fn memory(&self) -> usize {
-        let bytes = |hand: &Hand| hand.short.capacity() * 8 + hand.long.capacity() * size_of::<LongWord>();
+        let bytes = |hand: &Hand| {
+            let packed = hand.short.capacity() * 8 + hand.middle.capacity() * 16;
+            packed + hand.long.capacity() * size_of::<LongWord>()
+        };
         self.hands.iter().map(bytes).sum()
     }
 }

@@ -6,13 +6,14 @@
 //! ```
 //!
 //! `chars` and `symbols` are the alphabets of the two ends, characters and strings. Inside `count` words are dealt
-//! (`dealt_words`) into tables (`word_table`). Inside `learn`, `sequence` is the
+//! (`dealt_words`) into tables (`word_table`, of `packed_words` and `arena_words` in `word_slots`). Inside `learn`, `sequence` is the
 //! array of all words that `layout` makes, `recount` finds the pairs worth tracking by `pair_matrix` or by `pair_filter` and
 //! `pair_counts`, and their `positions`; `pairs` says which comes next.
 //! Inside `encode`, `names` and `ranks` are the compiled rules, `short_word` and `long_word` the two roads of a word;
 //! `tokenizer` cuts words at `seams` and remembers them in a `word_cache`. `model_text` reads files of
 //! trained merges, `joined` makes pairs of ranked strings.
 
+pub mod arena_words;
 pub mod chars;
 pub mod compaction;
 pub mod count;
@@ -28,6 +29,8 @@ pub mod long_word;
 pub mod model_text;
 pub mod names;
 pub mod neighbours;
+pub mod packed_word;
+pub mod packed_words;
 pub mod pair_counts;
 pub mod pair_filter;
 pub mod pair_matrix;
@@ -44,7 +47,9 @@ pub mod symbols;
 pub mod text_counter;
 pub mod tokenizer;
 pub mod whitespace;
+pub mod word;
 pub mod word_cache;
+pub mod word_slots;
 pub mod word_table;
 
 #[cfg(feature = "python")]

@@ -11,7 +11,7 @@ use crate::learn::{Goal, Learner, Stopped};
 use crate::model_text::{self, Model};
 use crate::text_counter::TextCounter;
 use crate::tokenizer::{Session, Tokenizer, Unknown};
-use crate::word_table::Word;
+use crate::word::Word;
 use crate::{chars, counts_file, parallel, whitespace};
 use pyo3::exceptions::{PyMemoryError, PyOSError, PyOverflowError, PyTypeError, PyUnicodeDecodeError};
 use pyo3::prelude::*;

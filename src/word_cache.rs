@@ -1,6 +1,7 @@
 //! Words that were met before, and their tokens.
 
 use crate::hash;
+use crate::packed_word::{self, Packed};
 
 /// Ends a run of less than four symbols; no symbol is as high.
 pub const END: u32 = u32::MAX;
@@ -78,15 +79,12 @@ impl WordCache {
     #[inline]
     pub fn lookup<'a>(&self, text: &'a [u8], start: usize, end: usize) -> Lookup<'a> {
         let word = &text[start..end];
-        // A NUL at the end of a short word would look like no byte at all.
-        if word.len() > 16 || word.ends_with(&[0]) {
+        let Some(packed) = packed_word::pack(text, start, end) else {
             let hash = if self.long_bits > 0 { hash::bytes(self.seed, word) } else { 0 };
             return Lookup { word, key: Key::default(), slot: hash::slot(hash, self.long_bits.max(1)) };
-        }
-        let all = first_bytes(text, start, word.len());
-        let [low, high] = halves(all);
-        let hash = hash::mix(low ^ self.seed, high ^ 0x9e37_79b9_7f4a_7c15);
-        Lookup { word, key: quarters(all), slot: hash::slot(hash, self.bits.max(1)) }
+        };
+        let slot = hash::slot(packed.hash(self.seed), self.bits.max(1));
+        Lookup { word, key: quarters(packed), slot }
     }
 
     /// A number from the slot.
@@ -142,23 +140,7 @@ impl WordCache {
     }
 }
 
-/// Up to 16 bytes as one number.
-#[inline]
-fn first_bytes(text: &[u8], start: usize, len: usize) -> u128 {
-    if let Some((bytes, _)) = text[start..].split_first_chunk::<16>() {
-        return u128::from_le_bytes(*bytes) & (u128::MAX >> (128 - 8 * len));
-    }
-    let mut bytes = [0; 16];
-    bytes[..len].copy_from_slice(&text[start..start + len]);
-    u128::from_le_bytes(bytes)
-}
-
-#[allow(clippy::cast_possible_truncation, reason = "the two halves of a u128 are wanted")]
-fn halves(all: u128) -> [u64; 2] {
-    [all as u64, (all >> 64) as u64]
-}
-
-#[allow(clippy::cast_possible_truncation, reason = "the four quarters of a u128 are wanted")]
-fn quarters(all: u128) -> [u32; 4] {
-    [all as u32, (all >> 32) as u32, (all >> 64) as u32, (all >> 96) as u32]
+#[allow(clippy::cast_possible_truncation, reason = "the halves of both numbers are wanted")]
+fn quarters([low, high]: [u64; 2]) -> Key {
+    [low as u32, (low >> 32) as u32, high as u32, (high >> 32) as u32]
 }

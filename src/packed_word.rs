@@ -1,0 +1,79 @@
+//! Words of up to 16 bytes as two numbers: compared and hashed as such, and stored without an arena.
+
+use crate::hash;
+
+/// The bytes of `text[start..end]`, the first eight in the first number, if there are one to 16 and the last is not NUL.
+/// Then no two words are packed alike, and none is all zero.
+#[inline]
+pub fn pack(text: &[u8], start: usize, end: usize) -> Option<[u64; 2]> {
+    let len = end - start;
+    if len.wrapping_sub(1) >= 16 || text[end - 1] == 0 {
+        return None;
+    }
+    let all = if let Some((bytes, _)) = text[start..].split_first_chunk::<16>() {
+        u128::from_le_bytes(*bytes) & (u128::MAX >> (128 - 8 * len))
+    } else {
+        let mut bytes = [0; 16];
+        bytes[..len].copy_from_slice(&text[start..end]);
+        u128::from_le_bytes(bytes)
+    };
+    #[allow(clippy::cast_possible_truncation, reason = "the two halves of a u128 are wanted")]
+    Some([all as u64, (all >> 64) as u64])
+}
+
+/// The bytes of a packed word, and how many there are.
+pub fn unpack([low, high]: [u64; 2]) -> ([u8; 16], u8) {
+    let all = u128::from(high) << 64 | u128::from(low);
+    let unused = u8::try_from(all.leading_zeros() / 8).unwrap_or(16);
+    (all.to_le_bytes(), 16 - unused)
+}
+
+/// A packed word: one number where one is enough, or two.
+pub trait Packed: Copy + Default + PartialEq {
+    /// As two numbers.
+    fn pair(self) -> [u64; 2];
+    /// The hash; `seed` is that of `hash`.
+    fn hash(self, seed: u64) -> u64;
+}
+
+impl Packed for u64 {
+    fn pair(self) -> [u64; 2] {
+        [self, 0]
+    }
+    #[inline]
+    fn hash(self, seed: u64) -> u64 {
+        hash::number(seed, self)
+    }
+}
+
+impl Packed for [u64; 2] {
+    fn pair(self) -> [u64; 2] {
+        self
+    }
+    #[inline]
+    fn hash(self, seed: u64) -> u64 {
+        hash::mix(self[0] ^ seed, self[1] ^ 0x9e37_79b9_7f4a_7c15)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packed_words_are_what_they_were() {
+        let text: Vec<u8> = (1..=40).collect();
+        for start in 0..text.len() {
+            for end in start..=text.len() {
+                let packed = pack(&text, start, end);
+                assert_eq!(packed.is_some(), (1..=16).contains(&(end - start)));
+                if let Some(packed) = packed {
+                    let (bytes, len) = unpack(packed);
+                    assert_eq!(bytes[..usize::from(len)], text[start..end]);
+                }
+            }
+        }
+        assert_eq!(pack(b"a\0", 0, 2), None);
+        assert_eq!(pack(b"\0a", 0, 2), Some([0x6100, 0]));
+    }
+}
