@@ -37,6 +37,7 @@ pub mod pair_matrix;
 pub mod pairs;
 pub mod parallel;
 pub mod positions;
+pub mod prefetch;
 pub mod ranks;
 pub mod recount;
 pub mod seams;

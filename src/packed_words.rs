@@ -7,6 +7,9 @@ use crate::word::Word;
 use crate::word_slots::{BATCH, Slot, Table, in_batches};
 use std::ops::Range;
 
+/// Slots are asked for so many words before they are needed.
+const AHEAD: usize = 32;
+
 /// These words.
 #[derive(Clone, Debug, Default)]
 pub struct PackedWords<P> {
@@ -28,26 +31,32 @@ impl<P: Packed> Slot for (P, u64) {
 
 impl<P: Packed> PackedWords<P> {
     /// Adds to the counts of some words.
-    pub fn add(&mut self, batch: &[(P, u64)]) -> Result<(), Error> {
-        self.table.reserve(batch.len());
-        let seed = hash::seed();
-        // Nothing is stored here: what waits to be stored limits how many cache misses overlap.
-        let touched = batch.iter().fold(0, |all, (word, _)| all ^ self.table.at_home(word.hash(seed)).1);
-        std::hint::black_box(touched);
-        for &(word, count) in batch {
-            let slot = self.table.find_or_add(word.hash(seed), |slot| slot.0 == word, (word, 0));
-            slot.1 = slot.1.checked_add(count).ok_or_else(|| Error::word_overflow(&Word::unpacked(word)))?;
-        }
-        Ok(())
+    pub fn add(&mut self, words: &[(P, u64)]) -> Result<(), Error> {
+        self.add_all(words, |&pair| pair)
     }
 
     /// Adds one to the counts of all these words.
     pub fn add_each(&mut self, words: &[P]) -> Result<(), Error> {
-        let mut batch = [(P::default(), 1); BATCH];
-        words.chunks(BATCH).try_for_each(|words| {
-            batch.iter_mut().zip(words).for_each(|(pair, &word)| pair.0 = word);
-            self.add(&batch[..words.len()])
-        })
+        self.add_all(words, |&word| (word, 1))
+    }
+
+    fn add_all<T>(&mut self, words: &[T], get: impl Fn(&T) -> (P, u64)) -> Result<(), Error> {
+        let seed = hash::seed();
+        let prefetch = |table: &Table<_>, word: &T| table.prefetch(get(word).0.hash(seed));
+        self.table.reserve(BATCH.min(words.len()));
+        words.iter().take(AHEAD).for_each(|word| prefetch(&self.table, word));
+        for (i, word) in words.iter().enumerate() {
+            if i % BATCH == 0 {
+                self.table.reserve(BATCH.min(words.len() - i));
+            }
+            if let Some(later) = words.get(i + AHEAD) {
+                prefetch(&self.table, later);
+            }
+            let (word, count) = get(word);
+            let slot = self.table.find_or_add(word.hash(seed), |slot| slot.0 == word, (word, 0));
+            slot.1 = slot.1.checked_add(count).ok_or_else(|| Error::word_overflow(&Word::unpacked(word)))?;
+        }
+        Ok(())
     }
 
     /// Adds all counts of other words.

@@ -2,6 +2,7 @@
 
 use crate::error::Error;
 use crate::hash;
+use crate::prefetch;
 use std::ops::Range;
 
 /// So many words are looked up together, so that their cache misses overlap.
@@ -62,6 +63,12 @@ impl<S: Slot> Table<S> {
     #[inline]
     fn home(&self, hash: u64) -> usize {
         hash::slot(hash << TABLE_BITS, self.bits)
+    }
+
+    /// Asks for it, some time before it is needed.
+    #[inline]
+    pub fn prefetch(&self, hash: u64) {
+        prefetch::ahead(&self.slots, self.home(hash));
     }
 
     /// What stands there, in a table with room.

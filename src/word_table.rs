@@ -1,8 +1,8 @@
 //! A table of words, with how often each occurs.
 //!
 //! Cache misses decide the speed, so there are three tables: words of up to eight bytes and of up to sixteen stand in
-//! the table itself, longer ones as a hash beside an offset into an arena. Words are looked up in batches: a first pass
-//! touches their slots, so that the misses overlap, and a second one counts.
+//! the table itself, longer ones as a hash beside an offset into an arena. What will be
+//! looked up next is asked for some words ahead, so that the misses overlap.
 
 use crate::arena_words::ArenaWords;
 use crate::error::Error;
