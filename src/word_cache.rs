@@ -2,6 +2,7 @@
 
 use crate::hash;
 use crate::packed_word::{self, Packed};
+use crate::prefetch;
 
 /// Ends a run of less than four symbols; no symbol is as high.
 pub const END: u32 = u32::MAX;
@@ -87,13 +88,13 @@ impl WordCache {
         Lookup { word, key: quarters(packed), slot }
     }
 
-    /// A number from the slot.
+    /// Asks for the slot, some time before it is needed.
     #[inline]
-    pub fn touch(&self, lookup: &Lookup<'_>) -> u32 {
+    pub fn prefetch(&self, lookup: &Lookup<'_>) {
         if lookup.key == Key::default() {
-            self.long.get(lookup.slot).map_or(0, |slot| u32::from(slot[LENGTH]))
+            prefetch::ahead(&self.long, lookup.slot);
         } else {
-            self.sets().get(lookup.slot).map_or(0, |set| set[0][0])
+            prefetch::ahead(self.sets(), lookup.slot);
         }
     }
 
