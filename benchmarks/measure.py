@@ -48,6 +48,12 @@ class Job:
     python: Path
     module: str
     arguments: Mapping[str, object]
+    title: str = ""  # tells jobs of one engine apart
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """Where its results are found."""
+        return self.title or self.engine, self.threads
 
 
 @dataclass
@@ -89,13 +95,13 @@ Results = dict[tuple[str, int], Series]
 
 def measure(jobs: Sequence[Job], options: Options) -> Results:
     """Run ``jobs`` in turn, ``options.runs`` times; what fails or runs out of time is not repeated."""
-    results: Results = {(job.engine, job.threads): Series() for job in jobs}
+    results: Results = {job.key: Series() for job in jobs}
     for run in range(options.runs):
         for job in jobs:
-            series = results[job.engine, job.threads]
+            series = results[job.key]
             if not series.failure:
                 print(
-                    f"  run {run + 1}: {job.engine}, {job.threads} thread(s)",
+                    f"  run {run + 1}: {job.key[0]}, {job.threads} thread(s)",
                     end=" ",
                     file=sys.stderr,
                     flush=True,
