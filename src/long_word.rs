@@ -1,6 +1,7 @@
 //! The tokens of a long word: positions wait by rank, and each is looked at only when a neighbour changes. Takes
 //! O(n log n) for n characters.
 
+use crate::prefetch;
 use crate::ranks::Rule;
 use crate::sequence::position;
 use std::cmp::Reverse;
@@ -15,6 +16,9 @@ pub struct LongWord {
 }
 
 type Queue = BinaryHeap<Reverse<u32>>;
+
+/// Slots are asked for so many positions before they are needed.
+const AHEAD: usize = 16;
 
 /// The mark of slots that start no symbol. No symbol is as high.
 const TAG: u32 = 3 << 30;
@@ -53,7 +57,10 @@ impl LongWord {
             if !positions.is_sorted() {
                 positions.sort_unstable();
             }
-            for at in positions {
+            for (i, &at) in positions.iter().enumerate() {
+                if let Some(&later) = positions.get(i + AHEAD) {
+                    prefetch::ahead(slots, later as usize);
+                }
                 let at = at as usize;
                 let second = at + length(slots, at);
                 if slots[at] != left || slots.get(second) != Some(&right) {
