@@ -101,7 +101,7 @@ impl Learner {
     pub fn new(
         counts: &WordCounts,
         goal: &Goal,
-        initial: &[(Vec<u8>, Vec<u8>)],
+        initial: &[(&[u8], &[u8])],
         threads: usize,
         go_on: &mut dyn FnMut() -> Result<(), Error>,
     ) -> Result<Learner, Error> {
@@ -416,12 +416,12 @@ impl Learner {
 
 /// The keys of given merges, which must be such as training gives: each part is a character or the result of an
 /// earlier merge, and no result comes twice.
-fn keys_of(initial: &[(Vec<u8>, Vec<u8>)], symbols: &Symbols) -> Result<Vec<u64>, Error> {
+fn keys_of(initial: &[(&[u8], &[u8])], symbols: &Symbols) -> Result<Vec<u64>, Error> {
     let ids = (0..symbols.len()).map(position);
     let mut ids: HashMap<Vec<u8>, u32> = ids.map(|id| (symbols.get(id).to_vec(), id)).collect();
     let mut keys = Vec::with_capacity(initial.len());
     for (index, (left, right)) in initial.iter().enumerate() {
-        let id = |part: &Vec<u8>| {
+        let id = |part: &[u8]| {
             ids.get(part).copied().filter(|&id| id != SEPARATOR).ok_or_else(|| {
                 let part = String::from_utf8_lossy(part);
                 let expected = "is neither a character nor the result of an earlier merge";
@@ -430,7 +430,7 @@ fn keys_of(initial: &[(Vec<u8>, Vec<u8>)], symbols: &Symbols) -> Result<Vec<u64>
         };
         keys.push(key(id(left)?, id(right)?));
         let next = position(ids.len());
-        if ids.insert([&left[..], right].concat(), next).is_some() {
+        if ids.insert([*left, *right].concat(), next).is_some() {
             let message = "an earlier merge gives the same symbol, so this is not a list that training gives";
             return Err(Error::Invalid(format!("initial_merges[{index}]: {message}")));
         }
@@ -611,10 +611,8 @@ mod tests {
             };
             for k in 0..=whole.merges().len() {
                 let spelled = spelled(&whole);
-                let initial: Vec<_> = spelled[..k]
-                    .iter()
-                    .map(|(l, r, ..)| (l.clone().into_bytes(), r.clone().into_bytes()))
-                    .collect();
+                let initial: Vec<_> =
+                    spelled[..k].iter().map(|(l, r, ..)| (l.as_bytes(), r.as_bytes())).collect();
                 let mut continued = Learner::new(&counts, &goal, &initial, 1, &mut || Ok(())).unwrap();
                 finish(&mut continued);
                 let without_ties = |m: &Merge| (m.left, m.right, m.frequency);

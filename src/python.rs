@@ -372,10 +372,8 @@ impl PyLearner {
     ) -> PyResult<PyLearner> {
         let prefix = bytes(word_prefix)?.into_owned();
         let goal = Goal { vocab_size, max_merges, min_frequency, prefix, memory_limit };
-        let initial = rules(initial_merges, "initial_merges")?;
-        let initial =
-            initial.iter().map(|(left, right)| Ok((bytes(left)?.into_owned(), bytes(right)?.into_owned())));
-        let initial = initial.collect::<PyResult<Vec<_>>>()?;
+        let initial = Rules::of(initial_merges, "initial_merges")?;
+        let initial = initial.pairs();
         let counts = counts.snapshot();
         let learner = interruptible(py, |go_on| Learner::new(&counts, &goal, &initial, threads, go_on))?;
         Ok(PyLearner(Mutex::new(learner)))
@@ -452,13 +450,8 @@ impl PyTokenizer {
         word_prefix: &Bound<'_, PyString>,
         cache_bytes: usize,
     ) -> PyResult<PyTokenizer> {
-        let rules = rules(merges, "merges")?;
-        let rules = rules
-            .iter()
-            .map(|(left, right)| Ok((bytes(left)?, bytes(right)?)))
-            .collect::<PyResult<Vec<_>>>()?;
-        let rules: Vec<Pair<'_>> = rules.iter().map(|(left, right)| (&**left, &**right)).collect();
-        let encoder = py.detach(|| Encoder::new(&rules, alphabet.as_deref()));
+        let rules = Rules::of(merges, "merges")?;
+        let encoder = py.detach(|| Encoder::new(&rules.pairs(), alphabet.as_deref()));
         PyTokenizer::of(encoder, unknown, word_prefix, cache_bytes)
     }
 
@@ -819,37 +812,65 @@ fn strings<'py>(texts: &Bound<'py, PyList>) -> PyResult<Vec<Bound<'py, PyString>
     texts.map(|(index, text)| string_of(&text, || format!("texts[{index}]")).cloned()).collect()
 }
 
-/// The rules of a list; what is no rule is refused in the words of the reference.
-fn rules<'py>(
-    merges: &Bound<'py, PyList>,
-    name: &str,
-) -> PyResult<Vec<(Bound<'py, PyString>, Bound<'py, PyString>)>> {
-    if let Some(rules) = merges.iter().map(|rule| parts(&rule)).collect() {
-        return Ok(rules);
-    }
-    reference(merges.py())?
-        .call_method1("rules", (merges, name))?
-        .try_iter()?
-        .try_for_each(|rule| rule.map(drop))?;
-    Err(PyTypeError::new_err(format!("{name} must be a list of pairs of strings")))
+/// The strings of rules in generalized UTF-8, one behind the other.
+#[derive(Default)]
+struct Rules {
+    bytes: Vec<u8>,
+    ends: Vec<usize>, // of left and right parts in turn
 }
 
-/// The two parts of a rule, if it is a rule.
-fn parts<'py>(rule: &Bound<'py, PyAny>) -> Option<(Bound<'py, PyString>, Bound<'py, PyString>)> {
-    let (left, right) = if let Ok(list) = rule.cast::<PyList>() {
+impl Rules {
+    /// The rules of a list; what is no rule is refused in the words of the reference. Each object is looked at once: with
+    /// many rules, to find it in memory takes longest.
+    fn of(merges: &Bound<'_, PyList>, name: &str) -> PyResult<Rules> {
+        let mut rules = Rules::default();
+        for rule in merges.iter() {
+            let Some(parts) = parts(&rule) else { return Err(Rules::refusal(merges, name)) };
+            for part in &parts {
+                let bytes = bytes(part)?;
+                if bytes.is_empty() {
+                    return Err(Rules::refusal(merges, name));
+                }
+                rules.bytes.extend_from_slice(&bytes);
+                rules.ends.push(rules.bytes.len());
+            }
+        }
+        Ok(rules)
+    }
+
+    fn refusal(merges: &Bound<'_, PyList>, name: &str) -> PyErr {
+        let refused = reference(merges.py())
+            .and_then(|reference| reference.call_method1("rules", (merges, name)))
+            .and_then(|rules| rules.try_iter()?.try_for_each(|rule| rule.map(drop)));
+        refused
+            .err()
+            .unwrap_or_else(|| PyTypeError::new_err(format!("{name} must be a list of pairs of strings")))
+    }
+
+    fn pairs(&self) -> Vec<Pair<'_>> {
+        let mut start = 0;
+        let pair = |&[middle, end]: &[usize; 2]| {
+            let pair = (&self.bytes[start..middle], &self.bytes[middle..end]);
+            start = end;
+            pair
+        };
+        self.ends.as_chunks().0.iter().map(pair).collect()
+    }
+}
+
+/// The two parts of a rule, if it is a list or a tuple of two strings.
+fn parts<'py>(rule: &Bound<'py, PyAny>) -> Option<[Bound<'py, PyString>; 2]> {
+    let [left, right] = if let Ok(list) = rule.cast::<PyList>() {
         if list.len() != 2 {
             return None;
         }
-        (list.get_item(0).ok()?, list.get_item(1).ok()?)
+        [list.get_item(0).ok()?, list.get_item(1).ok()?]
     } else {
         let tuple = rule.cast::<PyTuple>().ok()?;
         if tuple.len() != 2 {
             return None;
         }
-        (tuple.get_item(0).ok()?, tuple.get_item(1).ok()?)
+        [tuple.get_item(0).ok()?, tuple.get_item(1).ok()?]
     };
-    let part = |part: Bound<'py, PyAny>| {
-        part.cast_into::<PyString>().ok().filter(|part| part.len().is_ok_and(|len| len > 0))
-    };
-    Some((part(left)?, part(right)?))
+    Some([left.cast_into().ok()?, right.cast_into().ok()?])
 }
