@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn short_and_arena_words_go_by_rounds() {
+    fn short_and_long_words_go_by_rounds() {
         let parts = ["a", "b", "c", "aa", "ab", "ba", "bc", "abc", "aaa", "bab", "aab"];
         let mut state = 1_u64;
         let mut random = |below: usize| {

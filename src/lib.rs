@@ -6,9 +6,10 @@
 //! ```
 //!
 //! `chars` and `symbols` are the alphabets of the two ends, characters and strings. Inside `count` words are dealt
-//! (`dealt_words`) into tables (`word_table`, of `packed_words` and `arena_words` in `word_slots`). Inside `learn`, `sequence` is the
-//! array of all words that `layout` makes, `recount` finds the pairs worth tracking by `pair_matrix` or by `pair_filter` and
-//! `pair_counts`, and their `positions`; `pairs` says which comes next.
+//! (`dealt_words`) into tables (`word_table`): a `packed_word` goes to `packed_words`, another `word` to `arena_words`, both in
+//! `word_slots`. Inside `learn`, `sequence` is the array of all words that `layout` makes, `recount` finds the pairs worth
+//! tracking by `pair_matrix` or by `pair_filter`, `sieve` and `pair_counts`, and their `positions`; `pairs` says which comes
+//! next.
 //! Inside `encode`, `names` and `ranks` are the compiled rules, `short_word` and `long_word` the two roads of a word;
 //! `tokenizer` cuts words at `seams` and remembers them in a `word_cache`. `model_text` reads files of
 //! trained merges, `joined` makes pairs of ranked strings.
