@@ -71,6 +71,12 @@ impl ArenaWords {
         })
     }
 
+    /// Takes out all words; the memory stays.
+    pub fn clear(&mut self) {
+        self.table.clear();
+        self.arena.clear();
+    }
+
     /// How often a word occurs.
     pub fn get(&self, hash: u64, word: &[u8]) -> u64 {
         let hash = hash | 1;

@@ -27,14 +27,9 @@ impl Default for WordCounts {
 impl WordCounts {
     /// Counts words that were dealt from several texts, on as many threads.
     pub fn add_dealt(&mut self, dealt: &[(&[u8], &DealtWords)]) -> Result<(), Error> {
-        let share = TABLES.div_ceil(dealt.len().max(1));
-        let mut work: Vec<_> = self.tables.chunks_mut(share).zip((0..).step_by(share)).collect();
-        let done = parallel::run(&mut work, |(tables, first)| {
-            tables.iter_mut().zip(*first..).try_for_each(|(table, number)| {
-                dealt.iter().try_for_each(|(text, words)| words.count(text, number, table))
-            })
-        });
-        done.into_iter().collect()
+        self.for_each_table(dealt.len(), |number, table| {
+            dealt.iter().try_for_each(|(text, words)| words.count(text, number, table))
+        })
     }
 
     /// Counts all words of `text`, generalized UTF-8.
@@ -59,7 +54,31 @@ impl WordCounts {
                 }
             }
         }
-        self.tables.iter_mut().zip(&other.tables).try_for_each(|(table, other)| table.merge(other))
+        self.add_all(other, 1)
+    }
+
+    /// Adds all counts of another table, on so many threads; on an overflow some of them.
+    pub fn add_all(&mut self, other: &WordCounts, threads: usize) -> Result<(), Error> {
+        self.for_each_table(threads, |number, table| table.merge(&other.tables[number]))
+    }
+
+    /// Calls `f` with the number of each table and the table, on so many threads.
+    fn for_each_table(
+        &mut self,
+        threads: usize,
+        f: impl Fn(usize, &mut WordTable) -> Result<(), Error> + Sync,
+    ) -> Result<(), Error> {
+        let share = TABLES.div_ceil(threads.max(1));
+        let mut work: Vec<_> = self.tables.chunks_mut(share).zip((0..).step_by(share)).collect();
+        let done = parallel::run(&mut work, |(tables, first)| {
+            tables.iter_mut().zip(*first..).try_for_each(|(table, number)| f(number, table))
+        });
+        done.into_iter().collect()
+    }
+
+    /// Takes out all words; the memory stays.
+    pub fn clear(&mut self) {
+        self.tables.iter_mut().for_each(WordTable::clear);
     }
 
     /// How often a word occurs.

@@ -66,6 +66,11 @@ impl<P: Packed> PackedWords<P> {
         in_batches(other.table.with_words(0..other.slots()).copied(), |batch| self.add(batch))
     }
 
+    /// Takes out all words; the memory stays.
+    pub fn clear(&mut self) {
+        self.table.clear();
+    }
+
     /// How often a word occurs.
     pub fn get(&self, word: P) -> u64 {
         self.table.count(word.hash(hash::seed()), |slot| slot.0 == word)

@@ -8,13 +8,17 @@ use crate::whitespace::{self, last_whitespace};
 use std::fs::File;
 use std::io;
 
-/// Work for one thread: large enough that starting a thread costs little, small enough for the cache.
-const BLOCK: usize = 1 << 21;
+/// Work for one thread: large enough that starting a thread costs little, small enough for the caches.
+const BLOCK: usize = if cfg!(test) { 1 << 16 } else { 1 << 22 };
+
+/// So many distinct words are counted apart from those before, in tables that a cache can hold, and then join them.
+const RECENT: usize = if cfg!(test) { 1 << 8 } else { 1 << 19 };
 
 /// Counts the words of texts and of streams of UTF-8, piece by piece.
 #[derive(Debug)]
 pub struct TextCounter {
     counts: WordCounts,
+    recent: WordCounts,     // not among `counts` yet
     dealt: Vec<DealtWords>, // one for each thread
     buffer: Vec<u8>,
     taken: usize,    // bytes of the present stream that are counted
@@ -26,6 +30,7 @@ impl TextCounter {
     pub fn new(threads: usize) -> TextCounter {
         TextCounter {
             counts: WordCounts::default(),
+            recent: WordCounts::default(),
             dealt: (0..threads.max(1)).map(|_| DealtWords::default()).collect(),
             buffer: Vec::new(),
             taken: 0,
@@ -97,13 +102,15 @@ impl TextCounter {
         if !self.in_stream {
             self.count_up_to(self.buffer.len())?;
         }
+        self.gather()?;
+        self.recent = WordCounts::default();
         Ok(std::mem::take(&mut self.counts))
     }
 
     /// Bytes of memory in use.
     pub fn memory(&self) -> usize {
         let dealt: usize = self.dealt.iter().map(DealtWords::memory).sum();
-        self.buffer.capacity() + dealt + self.counts.memory()
+        self.buffer.capacity() + dealt + self.counts.memory() + self.recent.memory()
     }
 
     fn count_utf8(&mut self, end: usize) -> Result<(), Error> {
@@ -141,9 +148,21 @@ impl TextCounter {
         });
         let dealt: Vec<_> = work.into_iter().map(|(words, (_, piece))| (piece, &*words)).collect();
         let done =
-            checked.into_iter().collect::<Result<(), Error>>().and_then(|()| self.counts.add_dealt(&dealt));
+            checked.into_iter().collect::<Result<(), Error>>().and_then(|()| self.recent.add_dealt(&dealt));
         self.buffer.drain(..end);
-        done
+        done?;
+        if self.recent.len() > RECENT { self.gather() } else { Ok(()) }
+    }
+
+    /// Brings the recent counts to the others.
+    fn gather(&mut self) -> Result<(), Error> {
+        if self.counts.is_empty() {
+            std::mem::swap(&mut self.counts, &mut self.recent);
+            return Ok(());
+        }
+        self.counts.add_all(&self.recent, self.dealt.len())?;
+        self.recent.clear();
+        Ok(())
     }
 }
 

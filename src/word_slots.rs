@@ -54,6 +54,12 @@ impl<S: Slot> Table<S> {
         size_of_val(&*self.slots)
     }
 
+    /// Empties all slots; they stay.
+    pub fn clear(&mut self) {
+        self.slots.fill(S::default());
+        self.used = 0;
+    }
+
     /// Those in a range that hold a word.
     pub fn with_words(&self, slots: Range<usize>) -> impl Iterator<Item = &S> {
         self.slots[slots].iter().filter(|slot| !slot.is_empty())

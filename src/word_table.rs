@@ -51,6 +51,13 @@ impl WordTable {
         self.long.merge(&other.long)
     }
 
+    /// Takes out all words; the memory stays.
+    pub fn clear(&mut self) {
+        self.short.clear();
+        self.middle.clear();
+        self.long.clear();
+    }
+
     /// How often a word occurs.
     pub fn get(&self, key: Key, word: &[u8]) -> u64 {
         match key {
