@@ -64,6 +64,7 @@ class Series:
     peaks: list[int] = field(default_factory=list)
     reports: list[Any] = field(default_factory=list)
     failure: str = ""
+    unfinished: float = 0.0  # after so many seconds it was stopped
 
     @property
     def ok(self) -> bool:
@@ -143,6 +144,7 @@ def _add(series: Series, job: Job, limit: float, *, first: bool) -> None:
         return
     if done.returncode == -signal.SIGALRM:
         series.failure = f"> {limit:g} s"
+        series.unfinished = limit
     elif done.returncode != 0:
         errors = done.stderr.decode(errors="replace").strip().splitlines() or [
             f"exit status {done.returncode}"

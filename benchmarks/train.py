@@ -40,13 +40,24 @@ def faster_than(peers: list[str], must: dict[int, tuple[float, float]]) -> Goal:
         if threads not in must:
             return ""
         if not measured:
-            return f"{' and '.join(peers)} gave no time"
+            return _faster_than_unfinished(peers, must[threads], threads, results)
         best = min(measured, key=lambda peer: results[peer, threads].time)
         return at_least(
             best, results["exactbpe", threads].times_faster_than(results[best, threads]), *must[threads]
         )
 
     return goal
+
+
+def _faster_than_unfinished(
+    peers: list[str], must: tuple[float, float], threads: int, results: Results
+) -> str:
+    """What is known when no peer was done: none needs less than the time they were given."""
+    given = min(results[peer, threads].unfinished for peer in peers)
+    factor = given / results["exactbpe", threads].time
+    if factor < must[0]:
+        return f"{' and '.join(peers)} gave no time"
+    return at_least(f"{' and '.join(peers)} not done in {given:g} s: over", factor, *must)
 
 
 def smaller_than(peer: str) -> Goal:
