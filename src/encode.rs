@@ -5,7 +5,6 @@ use crate::long_word::LongWord;
 use crate::names::{BATCH, NONE, Names};
 use crate::ranks::{Ranks, Rule};
 use crate::seams::Seams;
-use crate::sequence::position;
 use crate::short_word::ShortWord;
 use crate::symbols::Symbols;
 
@@ -13,7 +12,7 @@ use crate::symbols::Symbols;
 pub const UNKNOWN: u32 = 1 << 31;
 
 /// So many short words take turns.
-const TOGETHER: usize = 8;
+const TOGETHER: usize = 16;
 
 /// A rule as it is given: two strings that are not empty, in generalized UTF-8.
 pub type Pair<'a> = (&'a [u8], &'a [u8]);
@@ -29,7 +28,6 @@ pub struct Encoder {
     alphabet_size: usize,
     vocab_size: usize,
     ranks: Ranks,
-    in_order: bool,
     seams: Seams,
 }
 
@@ -89,12 +87,8 @@ impl Encoder {
         }
         let rule = |(parts, joined): (&[u32; 2], u32)| Rule { left: parts[0], right: parts[1], joined };
         let rules: Vec<Rule> = parts.as_chunks().0.iter().zip(joined).map(rule).collect();
-        let is_new = |(rank, rule): (usize, &Rule)| {
-            let joined = position(alphabet_size + rank);
-            rule.joined == joined && rule.left < joined && rule.right < joined
-        };
-        let in_order = rules.iter().enumerate().all(is_new);
-        Encoder { chars, names, alphabet_size, vocab_size, ranks: Ranks::new(rules), in_order, seams }
+        let ranks = Ranks::new(rules, alphabet_size);
+        Encoder { chars, names, alphabet_size, vocab_size, ranks, seams }
     }
 
     /// The symbols, by number.
@@ -115,7 +109,7 @@ impl Encoder {
     /// Whether each rule makes a new symbol, of characters of the alphabet or what rules before it made. Every trained list
     /// is so; then a merge makes no pair of a lower rank than its own.
     pub fn is_in_order(&self) -> bool {
-        self.in_order
+        self.ranks.in_order()
     }
 
     /// Where words can be cut.
@@ -159,15 +153,21 @@ impl Encoder {
                     n += 1;
                 }
             }
+            for &number in &waiting[..n] {
+                scratch.short[number].look_at_all(&self.ranks);
+            }
             while n > 0 {
                 let mut next = 0;
                 while next < n {
-                    if scratch.short[waiting[next]].round(&self.ranks, self.in_order) {
+                    if scratch.short[waiting[next]].merge(&self.ranks) {
                         next += 1;
                     } else {
                         n -= 1;
                         waiting[next] = waiting[n];
                     }
+                }
+                for &number in &waiting[..n] {
+                    scratch.short[number].look(&self.ranks);
                 }
             }
             for (number, word) in words.iter().enumerate() {

@@ -2,7 +2,9 @@
 
 use crate::hash;
 use crate::pairs::key;
+use crate::prefetch;
 use crate::sequence::position;
+use std::hint::select_unpredictable;
 
 /// Instead of the rank of a pair that has none.
 pub const NONE: u32 = u32::MAX;
@@ -18,38 +20,81 @@ pub struct Rule {
     pub joined: u32,
 }
 
-/// Rules, and the rank of each pair: open addressing with linear probing, at most half full. A slot holds 1 + the rank, 0 for none, and in
-/// the bits that ranks leave free some of the pair's hash: a third of the memory of the pair itself, and the rule is looked
-/// at only when these agree. Most pairs have no rank, and nearly all of those are sent away by a filter that stays in the
-/// nearest caches.
+/// Rules, and the rank of each pair, in buckets of one cache line. All slots of a bucket are compared without a branch:
+/// whether a pair has a rank cannot be foreseen.
 #[derive(Debug)]
 pub struct Ranks {
     rules: Vec<Rule>, // by rank
-    slots: Vec<u32>,
+    buckets: Vec<Bucket>,
     seed: u64,
     bits: u32,
-    mask: u32,        // of the bits that ranks take
-    filter: Vec<u64>, // a set of bits, by hash: eight bits a rule
+    first_joined: Option<u32>,
+}
+
+/// Some pairs and their ranks. Slots are filled from the first one on; what finds no room goes to the next bucket.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+struct Bucket {
+    pairs: [u64; SLOTS],
+    ranks: [u32; SLOTS],
+}
+
+const SLOTS: usize = 4;
+
+/// No symbol is as high, so no pair is.
+const EMPTY: Bucket = Bucket { pairs: [u64::MAX; SLOTS], ranks: [NONE; SLOTS] };
+
+/// The number of rules that are put in together, so that their cache misses overlap.
+const AHEAD: usize = 16;
+
+/// A pair that is looked up, and its bucket.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Lookup {
+    pair: u64,
+    bucket: usize,
 }
 
 impl Ranks {
-    /// A table of rules, by rank.
-    pub fn new(rules: Vec<Rule>) -> Ranks {
-        let bits = hash::bits_for(rules.len() * 2 + 2);
-        let mask = u32::MAX >> position(rules.len()).leading_zeros().min(31);
-        let filter = vec![0; (1_usize << bits).div_ceil(16)];
-        let mut table = Ranks { rules, slots: vec![0; 1 << bits], seed: hash::seed(), bits, mask, filter };
-        for rank in 0..table.rules.len() {
-            let rule = table.rules[rank];
-            let hash = hash::number(table.seed, key(rule.left, rule.right));
-            let at = table.find(rule.left, rule.right, hash);
-            if table.slots[at] == 0 {
-                table.slots[at] = table.tag(hash) | position(rank + 1); // else the pair has a lower one
+    /// A table of rules, by rank; `alphabet_size` symbols are characters.
+    pub fn new(rules: Vec<Rule>, alphabet_size: usize) -> Ranks {
+        let first_joined = position(alphabet_size);
+        let is_new =
+            |(joined, rule): (u32, &Rule)| rule.joined == joined && rule.left < joined && rule.right < joined;
+        let in_order = (first_joined..).zip(&rules).all(is_new);
+        let bits = hash::bits_for(rules.len() / 2 + 1);
+        let mut table = Ranks {
+            rules: Vec::new(),
+            buckets: vec![EMPTY; 1 << bits],
+            seed: hash::seed(),
+            bits,
+            first_joined: in_order.then_some(first_joined),
+        };
+        for (rank, rule) in rules.iter().enumerate() {
+            if let Some(later) = rules.get(rank + AHEAD) {
+                table.look_up(later.left, later.right);
             }
-            let (word, bit) = table.filter_bit(hash);
-            table.filter[word] |= bit;
+            table.add(rule, position(rank));
         }
+        table.rules = rules;
         table
+    }
+
+    /// Adds a rule, if its pair has no lower rank.
+    fn add(&mut self, rule: &Rule, rank: u32) {
+        let Lookup { pair, mut bucket } = self.place(rule.left, rule.right);
+        loop {
+            let Bucket { pairs, ranks } = &mut self.buckets[bucket];
+            for (other, place) in pairs.iter_mut().zip(ranks) {
+                if *other == pair {
+                    return;
+                }
+                if *place == NONE {
+                    (*other, *place) = (pair, rank);
+                    return;
+                }
+            }
+            bucket = self.next(bucket);
+        }
     }
 
     /// The rules, by rank.
@@ -58,46 +103,59 @@ impl Ranks {
         &self.rules
     }
 
+    /// Whether each rule makes a new symbol, of characters of the alphabet or what rules before it made.
+    pub fn in_order(&self) -> bool {
+        self.first_joined.is_some()
+    }
+
+    /// What the rule of a rank makes.
+    #[inline]
+    pub fn joined(&self, rank: u32) -> u32 {
+        match self.first_joined {
+            Some(first) => first + rank,
+            None => self.rules[rank as usize].joined,
+        }
+    }
+
     /// The rank of a pair, or `NONE`.
     #[inline]
     pub fn get(&self, left: u32, right: u32) -> u32 {
-        let hash = hash::number(self.seed, key(left, right));
-        let (word, bit) = self.filter_bit(hash);
-        if self.filter[word] & bit == 0 {
-            return NONE;
-        }
-        (self.slots[self.find(left, right, hash)] & self.mask).wrapping_sub(1)
+        self.found(self.place(left, right))
     }
 
-    /// The slot of a pair, or the empty one where it belongs.
+    /// Asks for the rank of a pair, some time before it is needed.
     #[inline]
-    fn find(&self, left: u32, right: u32, hash: u64) -> usize {
-        let tag = self.tag(hash);
-        let mut at = hash::slot(hash, self.bits);
+    pub fn look_up(&self, left: u32, right: u32) -> Lookup {
+        let lookup = self.place(left, right);
+        prefetch::ahead(&self.buckets, lookup.bucket);
+        lookup
+    }
+
+    /// The rank of the pair, or `NONE`.
+    #[inline]
+    pub fn found(&self, Lookup { pair, mut bucket }: Lookup) -> u32 {
         loop {
-            let slot = self.slots[at];
-            if slot == 0 {
-                return at;
+            let Bucket { pairs, ranks } = &self.buckets[bucket];
+            let mut rank = NONE;
+            for (&other, &here) in pairs.iter().zip(ranks) {
+                rank = select_unpredictable(other == pair, here, rank);
             }
-            if slot & !self.mask == tag {
-                let rule = &self.rules[(slot & self.mask) as usize - 1];
-                if (rule.left, rule.right) == (left, right) {
-                    return at;
-                }
+            let is_full = ranks[SLOTS - 1] != NONE;
+            if (rank != NONE) | !is_full {
+                return rank;
             }
-            at = (at + 1) & (self.slots.len() - 1);
+            bucket = self.next(bucket);
         }
     }
 
     #[inline]
-    #[allow(clippy::cast_possible_truncation, reason = "the low bits of the hash are wanted")]
-    fn tag(&self, hash: u64) -> u32 {
-        hash as u32 & !self.mask
+    fn place(&self, left: u32, right: u32) -> Lookup {
+        let pair = key(left, right);
+        Lookup { pair, bucket: hash::slot(hash::number(self.seed, pair), self.bits) }
     }
 
     #[inline]
-    #[allow(clippy::cast_possible_truncation, reason = "the low bits of the hash are wanted")]
-    fn filter_bit(&self, hash: u64) -> (usize, u64) {
-        ((hash >> 6) as usize & (self.filter.len() - 1), 1 << (hash & 63))
+    fn next(&self, bucket: usize) -> usize {
+        (bucket + 1) & (self.buckets.len() - 1)
     }
 }
