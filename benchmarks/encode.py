@@ -60,8 +60,8 @@ def table(options: Options) -> Table:
     result.notes = [
         "Lines in memory to the answer in memory, with the tokenizer already built; peak memory holds the "
         "lines too. Flat: one array of ids, or lists where an engine has no such array (kitoken, "
-        "tokenizers). List: a `list[str]` a line from exactbpe (a loop of `tokenize`) and tokenizers, a "
-        "`list[int]` from the rest, for want of tokens.",
+        "tokenizers). List: a `list[str]` a line from exactbpe and tokenizers, a `list[int]` "
+        "from the rest, for want of tokens.",
         "All hold the same vocabulary, but for those marked (bytes): they hold one of the same size, learned "
         "on the same text from bytes and GPT-2's words, so their tokens are others. gigatoken reads the file "
         "itself, its fastest way, where flat ids are asked for; it cannot drop spaces, so it spells each as "

@@ -39,7 +39,10 @@ def exactbpe(task: Any, texts: list[str]) -> tuple[Work, Show]:
     if task["output"] == "flat":
         return lambda: tokenizer.encode_batch(texts, threads=task["threads"]), lambda rows: (rows[0], rows[1])
     if task["output"] == "list":
-        return lambda: [tokenizer.tokenize(text) for text in texts], lambda rows: from_tokens(rows, data)
+        return (
+            lambda: tokenizer.tokenize_batch(texts, threads=task["threads"]),
+            lambda rows: from_tokens(rows, data),
+        )
     return lambda: [tokenizer.encode(text) for text in texts], from_lists
 
 

@@ -349,6 +349,7 @@ def check_encode(case: Case) -> None:
     for _ in range(2):
         for text, want in zip(texts, tokens, strict=True):
             equal("tokenize", tokenizer.tokenize(text), want)
+        equal("tokenize_batch", tokenizer.tokenize_batch(texts, threads=case["threads"]), tokens)
     if not prefix:
         equal("encode(text, merges)", encode(whole, rules), [token for some in tokens for token in some])
 

@@ -93,6 +93,7 @@ impl Names {
         if (self.symbols.len() + more) * 2 <= self.index.len() {
             return;
         }
+        self.symbols.reserve(more);
         self.bits = hash::bits_for((self.symbols.len() + more) * 2).max(self.bits + 1).max(6);
         self.index = vec![0; 1 << self.bits];
         for number in (0..self.symbols.len()).map(position) {

@@ -488,12 +488,32 @@ impl PyTokenizer {
 
     fn tokenize<'py>(&self, py: Python<'py>, text: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
         let symbols = self.symbols(py, text_of(text)?)?;
-        if symbols.iter().all(|&symbol| symbol & UNKNOWN == 0) {
-            let strings = self.strings(py)?;
-            return PyList::new(py, symbols.into_iter().map(|symbol| strings[symbol as usize].bind(py)));
-        }
-        let tokens = symbols.into_iter().map(|symbol| self.token(py, symbol));
-        PyList::new(py, tokens.collect::<PyResult<Vec<_>>>()?)
+        self.tokens(py, &symbols, self.strings(py)?)
+    }
+
+    fn tokenize_batch<'py>(
+        &self,
+        py: Python<'py>,
+        texts: &Bound<'py, PyList>,
+        threads: usize,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let held = strings(texts)?;
+        let bytes = held.iter().map(bytes).collect::<PyResult<Vec<_>>>()?;
+        let texts: Vec<&[u8]> = bytes.iter().map(|text| &**text).collect();
+        let strings = self.strings(py)?;
+        let all = PyList::empty(py);
+        let work = |texts: &[&[u8]], session: &mut Session| Ok(self.symbols_of_all(texts, session));
+        let refused = self.batch(py, &texts, threads, &work, |(symbols, ends)| {
+            uncollected(py, || {
+                let mut start = 0;
+                ends.into_iter().try_for_each(|end| {
+                    let symbols = &symbols[std::mem::replace(&mut start, end)..end];
+                    all.append(self.tokens(py, symbols, strings)?)
+                })
+            })
+        })?;
+        debug_assert!(refused.is_ok(), "tokens refuse nothing");
+        Ok(all)
     }
 
     fn encode(&self, py: Python<'_>, text: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
@@ -554,12 +574,15 @@ impl PyTokenizer {
         let texts: Vec<&[u8]> = bytes.iter().map(|text| &**text).collect();
         let mut counts = Vec::with_capacity(texts.len());
         let count = |texts: &[&[u8]], session: &mut Session| {
-            let (mut symbols, mut start, mut ends) = (Vec::new(), 0, Vec::with_capacity(texts.len()));
-            self.tokenizer.symbols(texts, session, &mut symbols, |end| ends.push(end));
+            let (symbols, ends) = self.symbols_of_all(texts, session);
+            let mut start = 0;
             let one = |end| self.tokenizer.count(&symbols[std::mem::replace(&mut start, end)..end]);
             Ok(ends.into_iter().map(one).collect::<Vec<_>>())
         };
-        let refused = self.batch(py, &texts, threads, &count, |made| counts.extend(made))?;
+        let refused = self.batch(py, &texts, threads, &count, |made| {
+            counts.extend(made);
+            Ok(())
+        })?;
         debug_assert!(refused.is_ok(), "counting refuses nothing");
         Ok(counts)
     }
@@ -693,6 +716,27 @@ impl PyTokenizer {
         Ok(symbols)
     }
 
+    /// The strings of symbols; `strings` are those of the encoder's.
+    fn tokens<'py>(
+        &self,
+        py: Python<'py>,
+        symbols: &[u32],
+        strings: &[Py<PyString>],
+    ) -> PyResult<Bound<'py, PyList>> {
+        if symbols.iter().all(|&symbol| symbol & UNKNOWN == 0) {
+            return PyList::new(py, symbols.iter().map(|&symbol| strings[symbol as usize].bind(py)));
+        }
+        let tokens = symbols.iter().map(|&symbol| self.token(py, symbol));
+        PyList::new(py, tokens.collect::<PyResult<Vec<_>>>()?)
+    }
+
+    /// The symbols of texts, and where those of each end.
+    fn symbols_of_all(&self, texts: &[&[u8]], session: &mut Session) -> (Vec<u32>, Vec<usize>) {
+        let (mut symbols, mut ends) = (Vec::new(), Vec::with_capacity(texts.len()));
+        self.tokenizer.symbols(texts, session, &mut symbols, |end| ends.push(end));
+        (symbols, ends)
+    }
+
     /// The ids of all texts, and where those of each begin and the last end, as bytes of `u32` and `i64`.
     fn encode_all<'py>(
         &self,
@@ -713,6 +757,7 @@ impl PyTokenizer {
             let start = offsets.last().copied().unwrap_or(0);
             offsets.extend(ends.into_iter().map(|end| start + i64::try_from(end).unwrap_or(i64::MAX)));
             parts.push(ids);
+            Ok(())
         })?;
         refused.map_err(refusal)?;
         let size = parts.iter().map(Vec::len).sum::<usize>() * 4;
@@ -741,7 +786,7 @@ impl PyTokenizer {
         texts: &[&[u8]],
         threads: usize,
         work: &Work<'_, R>,
-        mut each: impl FnMut(R),
+        mut each: impl FnMut(R) -> PyResult<()>,
     ) -> PyResult<Result<(), usize>> {
         let mut done = 0;
         while done < texts.len() {
@@ -770,7 +815,7 @@ impl PyTokenizer {
             results.sort_unstable_by_key(|&(number, _)| number);
             for (_, result) in results {
                 match result {
-                    Ok(result) => each(result),
+                    Ok(result) => each(result)?,
                     Err(refused) => return Ok(Err(refused)),
                 }
             }
@@ -788,6 +833,19 @@ impl PyTokenizer {
         let remedy = "give the tokenizer unknown=\"<unk>\" or unknown=\"bytes\", or a larger alphabet";
         bpe_error(py, format!("the character {name} (U+{code_point:04X}) {place} has no id: {remedy}"))
     }
+}
+
+/// Calls `f` with Python's garbage collector at rest. It would run each time some hundred lists are made, look
+/// at all of them over and over, and find nothing: they hold only strings.
+fn uncollected(py: Python<'_>, f: impl FnOnce() -> PyResult<()>) -> PyResult<()> {
+    let collector = py.import("gc")?;
+    if !collector.call_method0("isenabled")?.extract::<bool>()? {
+        return f();
+    }
+    collector.call_method0("disable")?;
+    let result = f();
+    collector.call_method0("enable")?;
+    result
 }
 
 /// An argument that must be a string; all else is refused in the words of the reference.
@@ -813,7 +871,6 @@ fn strings<'py>(texts: &Bound<'py, PyList>) -> PyResult<Vec<Bound<'py, PyString>
 }
 
 /// The strings of rules in generalized UTF-8, one behind the other.
-#[derive(Default)]
 struct Rules {
     bytes: Vec<u8>,
     ends: Vec<usize>, // of left and right parts in turn
@@ -823,7 +880,7 @@ impl Rules {
     /// The rules of a list; what is no rule is refused in the words of the reference. Each object is looked at once: with
     /// many rules, to find it in memory takes longest.
     fn of(merges: &Bound<'_, PyList>, name: &str) -> PyResult<Rules> {
-        let mut rules = Rules::default();
+        let mut rules = Rules { bytes: Vec::new(), ends: Vec::with_capacity(2 * merges.len()) };
         for rule in merges.iter() {
             let Some(parts) = parts(&rule) else { return Err(Rules::refusal(merges, name)) };
             for part in &parts {

@@ -11,6 +11,12 @@ pub struct Symbols {
 }
 
 impl Symbols {
+    /// Makes room for more symbols.
+    pub fn reserve(&mut self, more: usize) {
+        self.ends.reserve(more);
+        self.prefixes.reserve(more);
+    }
+
     /// Adds a symbol.
     pub fn push(&mut self, string: &[u8]) {
         self.bytes.extend(string);

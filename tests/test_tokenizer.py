@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gc
 import os
 import random
 import subprocess
@@ -198,6 +199,20 @@ def test_a_batch_is_its_texts(batch: tuple[list[str], list[Pair]], threads: int,
         tokenizer.count_batch(some, threads=threads) == [*map(len, singly)] == [*map(tokenizer.count, some)]
     )
     assert ids.tolist() == tokenizer.encode(" ".join(some))
+    for way in (some, iter(some)):
+        assert tokenizer.tokenize_batch(way, threads=threads) == [*map(tokenizer.tokenize, some)]
+
+
+@pytest.mark.parametrize("collecting", [True, False])
+def test_the_garbage_collector_is_left_as_it_was(collecting: bool) -> None:
+    """While tokens are put into lists it rests."""
+    before = gc.isenabled()
+    try:
+        gc.enable() if collecting else gc.disable()
+        assert Tokenizer([("a", "b")]).tokenize_batch(["ab a"] * 50_000) == [["ab", "a"]] * 50_000
+        assert gc.isenabled() is collecting
+    finally:
+        gc.enable() if before else gc.disable()
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 8])
@@ -213,6 +228,7 @@ def test_a_large_batch(threads: int) -> None:
     lengths = [len(tokenizer.encode(text)) for text in texts]
     assert np.diff(offsets).tolist() == lengths == tokenizer.count_batch(texts, threads=threads)
     assert ids.tolist() == list(chain(*map(tokenizer.encode, texts)))
+    assert tokenizer.tokenize_batch(texts, threads=threads) == [*map(tokenizer.tokenize, texts)]
 
 
 def test_empty_batches_and_texts() -> None:
@@ -222,6 +238,7 @@ def test_empty_batches_and_texts() -> None:
         assert (ids.tolist(), offsets.tolist()) == ([], [0] * (len(some) + 1))
         assert (ids.dtype, offsets.dtype) == (np.dtype(np.uint32), np.dtype(np.int64))
         assert tokenizer.count_batch(some) == [0] * len(some)
+        assert tokenizer.tokenize_batch(some) == [[] for _ in some]
     assert tokenizer.encode_array("").shape == (0,)
     assert tokenizer.tokenize("") == tokenizer.encode(" ") == tokenizer.spans("\u3000") == []
     assert (tokenizer.decode([]), tokenizer.count("")) == ("", 0)
@@ -569,7 +586,7 @@ def test_what_cannot_be_encoded_or_decoded() -> None:
         for wrong in (None, b"ab", 5, ["ab"]):
             with pytest.raises(TypeError, match="text must be a str"):
                 getattr(tokenizer, name)(wrong)
-    for name in ("encode_batch", "count_batch"):
+    for name in ("encode_batch", "count_batch", "tokenize_batch"):
         call = getattr(tokenizer, name)
         for wrong in ("ab", b"ab", None, 5):
             with pytest.raises(TypeError, match="texts must be a list"):

@@ -48,6 +48,7 @@ def answers(tokenizer: Tokenizer, seed: int = 0) -> tuple[Any, ...]:
         ids.tolist(),
         offsets.tolist(),
         tokenizer.count_batch(texts, threads=2),
+        tokenizer.tokenize_batch(texts, threads=2),
         [tokenizer.spans(text) for text in texts[:5]],
         tokenizer.decode(ids),
         tokenizer.fingerprint,

@@ -113,6 +113,14 @@ class Tokenizer:
         """
         return self._core.tokenize(text)
 
+    def tokenize_batch(self, texts: Iterable[str], *, threads: int | None = None) -> list[list[str]]:
+        """`tokenize` for each text, several times faster than a loop of it.
+
+        >>> Tokenizer([["l", "o"], ["lo", "w"]]).tokenize_batch(["low", "", "lo wol"])
+        [['low'], [], ['lo', 'w', 'o', 'l']]
+        """
+        return self._core.tokenize_batch(list(iterator("texts", texts)), cores(threads))
+
     def encode(self, text: str) -> list[int]:
         """The ids of the tokens of ``text``.
 
