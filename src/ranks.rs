@@ -28,7 +28,7 @@ pub struct Ranks {
     buckets: Vec<Bucket>,
     seed: u64,
     bits: u32,
-    first_joined: Option<u32>,
+    first_joined: Option<u32>, // what the first rule makes, where rules are in order
 }
 
 /// Some pairs and their ranks. Slots are filled from the first one on; what finds no room goes to the next bucket.
@@ -44,7 +44,7 @@ const SLOTS: usize = 4;
 /// No symbol is as high, so no pair is.
 const EMPTY: Bucket = Bucket { pairs: [u64::MAX; SLOTS], ranks: [NONE; SLOTS] };
 
-/// The number of rules that are put in together, so that their cache misses overlap.
+/// Buckets are asked for so many rules before they are needed.
 const AHEAD: usize = 16;
 
 /// A pair that is looked up, and its bucket.
