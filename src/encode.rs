@@ -109,7 +109,7 @@ impl Encoder {
     /// Whether each rule makes a new symbol, of characters of the alphabet or what rules before it made. Every trained list
     /// is so; then a merge makes no pair of a lower rank than its own.
     pub fn is_in_order(&self) -> bool {
-        self.ranks.in_order()
+        self.ranks.is_in_order()
     }
 
     /// Where words can be cut.

@@ -497,23 +497,22 @@ impl PyTokenizer {
         texts: &Bound<'py, PyList>,
         threads: usize,
     ) -> PyResult<Bound<'py, PyList>> {
-        let held = strings(texts)?;
-        let bytes = held.iter().map(bytes).collect::<PyResult<Vec<_>>>()?;
-        let texts: Vec<&[u8]> = bytes.iter().map(|text| &**text).collect();
-        let strings = self.strings(py)?;
-        let all = PyList::empty(py);
-        let work = |texts: &[&[u8]], session: &mut Session| Ok(self.symbols_of_all(texts, session));
-        let refused = self.batch(py, &texts, threads, &work, |(symbols, ends)| {
-            uncollected(py, || {
-                let mut start = 0;
-                ends.into_iter().try_for_each(|end| {
-                    let symbols = &symbols[std::mem::replace(&mut start, end)..end];
-                    all.append(self.tokens(py, symbols, strings)?)
+        with_texts(texts, |texts| {
+            let strings = self.strings(py)?;
+            let all = PyList::empty(py);
+            let work = |texts: &[&[u8]], session: &mut Session| Ok(self.symbols_of_all(texts, session));
+            let refused = self.batch(py, texts, threads, &work, |(symbols, ends)| {
+                uncollected(py, || {
+                    let mut start = 0;
+                    ends.into_iter().try_for_each(|end| {
+                        let symbols = &symbols[std::mem::replace(&mut start, end)..end];
+                        all.append(self.tokens(py, symbols, strings)?)
+                    })
                 })
-            })
-        })?;
-        debug_assert!(refused.is_ok(), "tokens refuse nothing");
-        Ok(all)
+            })?;
+            debug_assert!(refused.is_ok(), "tokens refuse nothing");
+            Ok(all)
+        })
     }
 
     fn encode(&self, py: Python<'_>, text: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
@@ -536,14 +535,13 @@ impl PyTokenizer {
         texts: &Bound<'py, PyList>,
         threads: usize,
     ) -> PyResult<(Bound<'py, PyByteArray>, Bound<'py, PyByteArray>)> {
-        let strings = strings(texts)?;
-        let bytes = strings.iter().map(bytes).collect::<PyResult<Vec<_>>>()?;
-        let texts: Vec<&[u8]> = bytes.iter().map(|text| &**text).collect();
-        let refusal = |index: usize| {
-            let error = self.unknown(py, texts[index]);
-            bpe_error(py, format!("texts[{index}]: {}", error.value(py)))
-        };
-        self.encode_all(py, &texts, threads, &refusal)
+        with_texts(texts, |texts| {
+            let refusal = |index: usize| {
+                let error = self.unknown(py, texts[index]);
+                bpe_error(py, format!("texts[{index}]: {}", error.value(py)))
+            };
+            self.encode_all(py, texts, threads, &refusal)
+        })
     }
 
     /// The same for the lines of a block of UTF-8, of which each ends with a line feed; `name` and `first_line` stand
@@ -569,22 +567,21 @@ impl PyTokenizer {
     }
 
     fn count_batch(&self, py: Python<'_>, texts: &Bound<'_, PyList>, threads: usize) -> PyResult<Vec<usize>> {
-        let strings = strings(texts)?;
-        let bytes = strings.iter().map(bytes).collect::<PyResult<Vec<_>>>()?;
-        let texts: Vec<&[u8]> = bytes.iter().map(|text| &**text).collect();
-        let mut counts = Vec::with_capacity(texts.len());
-        let count = |texts: &[&[u8]], session: &mut Session| {
-            let (symbols, ends) = self.symbols_of_all(texts, session);
-            let mut start = 0;
-            let one = |end| self.tokenizer.count(&symbols[std::mem::replace(&mut start, end)..end]);
-            Ok(ends.into_iter().map(one).collect::<Vec<_>>())
-        };
-        let refused = self.batch(py, &texts, threads, &count, |made| {
-            counts.extend(made);
-            Ok(())
-        })?;
-        debug_assert!(refused.is_ok(), "counting refuses nothing");
-        Ok(counts)
+        with_texts(texts, |texts| {
+            let mut counts = Vec::with_capacity(texts.len());
+            let count = |texts: &[&[u8]], session: &mut Session| {
+                let (symbols, ends) = self.symbols_of_all(texts, session);
+                let mut start = 0;
+                let one = |end| self.tokenizer.count(&symbols[std::mem::replace(&mut start, end)..end]);
+                Ok(ends.into_iter().map(one).collect::<Vec<_>>())
+            };
+            let refused = self.batch(py, texts, threads, &count, |made| {
+                counts.extend(made);
+                Ok(())
+            })?;
+            debug_assert!(refused.is_ok(), "counting refuses nothing");
+            Ok(counts)
+        })
     }
 }
 
@@ -868,6 +865,13 @@ fn text_of<'a, 'py>(text: &'a Bound<'py, PyAny>) -> PyResult<&'a Bound<'py, PySt
 fn strings<'py>(texts: &Bound<'py, PyList>) -> PyResult<Vec<Bound<'py, PyString>>> {
     let texts = texts.iter().enumerate();
     texts.map(|(index, text)| string_of(&text, || format!("texts[{index}]")).cloned()).collect()
+}
+
+/// Calls `f` with the bytes of these strings.
+fn with_texts<T>(texts: &Bound<'_, PyList>, f: impl FnOnce(&[&[u8]]) -> PyResult<T>) -> PyResult<T> {
+    let strings = strings(texts)?;
+    let bytes = strings.iter().map(bytes).collect::<PyResult<Vec<_>>>()?;
+    f(&bytes.iter().map(|text| &**text).collect::<Vec<_>>())
 }
 
 /// The strings of rules in generalized UTF-8, one behind the other.

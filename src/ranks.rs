@@ -104,7 +104,7 @@ impl Ranks {
     }
 
     /// Whether each rule makes a new symbol, of characters of the alphabet or what rules before it made.
-    pub fn in_order(&self) -> bool {
+    pub fn is_in_order(&self) -> bool {
         self.first_joined.is_some()
     }
 

@@ -139,7 +139,7 @@ impl ShortWord {
     pub fn merge(&mut self, ranks: &Ranks) -> bool {
         // Within a round a pair of lower rank may come into being. Where rules are in order none does, and the lowest rank is
         // that of the round as long as its pair is left.
-        let rest = if ranks.in_order() { None } else { self.rest_of_round() };
+        let rest = if ranks.is_in_order() { None } else { self.rest_of_round() };
         let at = if let Some(at) = rest {
             at
         } else {
