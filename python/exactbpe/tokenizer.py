@@ -117,7 +117,7 @@ class Tokenizer:
         """`tokenize` for each text, faster than a loop of it.
 
         Raises:
-            TypeError: ``texts`` cannot be gone through, or one of them is not a ``str``; the message says which.
+            TypeError: ``texts`` is no list or iterable of ``str``; the message says where it is not.
 
         >>> Tokenizer([["l", "o"], ["lo", "w"]]).tokenize_batch(["low", "", "lo wol"])
         [['low'], [], ['lo', 'w', 'o', 'l']]
