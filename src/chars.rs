@@ -60,18 +60,21 @@ pub fn push(text: &mut Vec<u8>, code_point: u32) {
 
 const PAGE: usize = 256;
 
-/// A map from code points to numbers above zero: a table of pages, made as they are needed.
+/// A map from code points to numbers above zero: a table of pages, made as they are needed but for the first.
 #[derive(Clone, Debug)]
 pub struct CharMap {
     pages: Vec<u16>, // 1 + the page's place in `values`, by code point / PAGE
     values: Vec<u32>,
-    blocks: Vec<u32>, // code point / PAGE of each page of `values` behind the first
+    blocks: Vec<u32>, // code point / PAGE of each page of `values` behind the empty one
 }
 
 impl Default for CharMap {
     fn default() -> CharMap {
-        // The first page of `values` belongs to all code points that have no page of their own; it stays zero.
-        CharMap { pages: vec![0; 0x11_0000 / PAGE], values: vec![0; PAGE], blocks: Vec::new() }
+        // Page 0 of `values` belongs to all code points that have no page of their own; it stays zero. Page 1 is that of
+        // ASCII, which is found without `pages`.
+        let mut pages = vec![0; 0x11_0000 / PAGE];
+        pages[0] = 1;
+        CharMap { pages, values: vec![0; 2 * PAGE], blocks: vec![0] }
     }
 }
 
@@ -80,6 +83,9 @@ impl CharMap {
     #[inline]
     pub fn get(&self, code_point: u32) -> u32 {
         let at = code_point as usize;
+        if at < PAGE {
+            return self.values[PAGE + at];
+        }
         let page = self.pages.get(at / PAGE).map_or(0, |&page| usize::from(page));
         self.values[page * PAGE + at % PAGE]
     }

@@ -129,21 +129,27 @@ impl Encoder {
 
     /// Appends the tokens of one word, taken as it is, to `out`: symbols, or `UNKNOWN` characters.
     pub fn encode_word(&self, word: &[u8], scratch: &mut Scratch, out: &mut Vec<u32>) {
-        self.encode_words(&[], &[word], scratch, out, |_| {});
+        self.encode_words(&[], [word].into_iter(), scratch, out, |_| {});
     }
 
     /// Appends the tokens of several words, each with `prefix` before it, to `out`; calls `end` with its length after each.
     ///
     /// A merge waits for what the last one has made of the word, so several words take turns: then they wait together.
-    pub fn encode_words(
+    pub fn encode_words<'a>(
         &self,
         prefix: &[u8],
-        words: &[&[u8]],
+        mut words: impl Iterator<Item = &'a [u8]>,
         scratch: &mut Scratch,
         out: &mut Vec<u32>,
         mut end: impl FnMut(usize),
     ) {
-        for words in words.chunks(TOGETHER) {
+        let mut together = [&[][..]; TOGETHER];
+        loop {
+            let taken = together.iter_mut().zip(&mut words).map(|(place, word)| *place = word).count();
+            if taken == 0 {
+                return;
+            }
+            let words = &together[..taken];
             let (mut waiting, mut n) = ([0; TOGETHER], 0);
             let mut is_long = [false; TOGETHER];
             for (number, (word, short)) in words.iter().zip(scratch.short.iter_mut()).enumerate() {

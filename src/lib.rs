@@ -11,7 +11,7 @@
 //! tracking by `pair_matrix` or by `pair_filter`, `sieve` and `pair_counts`, and their `positions`; `pairs` says which comes
 //! next.
 //! Inside `encode`, `names` and `ranks` are the compiled rules, `short_word` and `long_word` the two roads of a word;
-//! `tokenizer` cuts words at `seams` and remembers them in a `word_cache`. `model_text` reads files of
+//! the `session` of a `tokenizer` cuts words at `seams` and remembers them in a `word_cache`. `model_text` reads files of
 //! trained merges, `joined` makes pairs of ranked strings.
 
 pub mod arena_words;
@@ -43,6 +43,7 @@ pub mod ranks;
 pub mod recount;
 pub mod seams;
 pub mod sequence;
+pub mod session;
 pub mod short_word;
 pub mod sieve;
 pub mod symbols;

@@ -2,23 +2,47 @@
 
 use crate::hash;
 
+/// The bytes of a packed word that belong to a word of so many.
+const MASKS: [[u64; 2]; 17] = {
+    let mut masks = [[0; 2]; 17];
+    let mut len = 1;
+    while len <= 16 {
+        masks[len] = halves(u128::MAX >> (128 - 8 * len));
+        len += 1;
+    }
+    masks
+};
+
+#[allow(clippy::cast_possible_truncation, reason = "the two halves of a u128 are wanted")]
+const fn halves(all: u128) -> [u64; 2] {
+    [all as u64, (all >> 64) as u64]
+}
+
 /// The bytes of `text[start..end]`, the first eight in the first number, if there are one to 16 and the last is not NUL.
 /// Then no two words are packed alike, and none is all zero.
-#[inline]
+#[inline(always)]
 pub fn pack(text: &[u8], start: usize, end: usize) -> Option<[u64; 2]> {
     let len = end - start;
     if len.wrapping_sub(1) >= 16 || text[end - 1] == 0 {
         return None;
     }
-    let all = if let Some((bytes, _)) = text[start..].split_first_chunk::<16>() {
-        u128::from_le_bytes(*bytes) & (u128::MAX >> (128 - 8 * len))
-    } else {
-        let mut bytes = [0; 16];
-        bytes[..len].copy_from_slice(&text[start..end]);
-        u128::from_le_bytes(bytes)
+    let Some((bytes, _)) = text[start..].split_first_chunk::<16>() else {
+        return Some(pack_near_end(text, start, end));
     };
-    #[allow(clippy::cast_possible_truncation, reason = "the two halves of a u128 are wanted")]
-    Some([all as u64, (all >> 64) as u64])
+    let ([low, high], mask) = (halves(u128::from_le_bytes(*bytes)), MASKS[len]);
+    Some([low & mask[0], high & mask[1]])
+}
+
+/// The same where there are less than 16 bytes from `start` on.
+#[inline(never)]
+fn pack_near_end(text: &[u8], start: usize, end: usize) -> [u64; 2] {
+    let len = end - start;
+    if let Some((_, bytes)) = text[..end].split_last_chunk::<16>() {
+        return halves(u128::from_le_bytes(*bytes) >> (128 - 8 * len));
+    }
+    let mut bytes = [0; 16];
+    bytes[..len].copy_from_slice(&text[start..end]);
+    halves(u128::from_le_bytes(bytes))
 }
 
 /// The bytes of a packed word, and how many there are.

@@ -1,10 +1,8 @@
 //! Rules, and which pairs have one.
 
-use crate::hash;
-use crate::pairs::key;
+use crate::hash::{self, NumberMap};
 use crate::prefetch;
 use crate::sequence::position;
-use std::hint::select_unpredictable;
 
 /// Instead of the rank of a pair that has none.
 pub const NONE: u32 = u32::MAX;
@@ -22,37 +20,39 @@ pub struct Rule {
 
 /// Rules, and the rank of each pair, in buckets of one cache line. All slots of a bucket are compared without a branch:
 /// whether a pair has a rank cannot be foreseen.
+///
+/// A pair is a number of as many bits as two symbols have, and its hash another one, made by a multiplication that
+/// can be undone. Its highest bits are the bucket, so the slot only has to hold the others, which are 32 at most.
 #[derive(Debug)]
 pub struct Ranks {
     rules: Vec<Rule>, // by rank
     buckets: Vec<Bucket>,
-    seed: u64,
+    overflow: NumberMap<u32>, // of pairs whose bucket is full, by their hashes
     bits: u32,
+    symbol_bits: u32,
+    highest: u32, // stands for what is in no rule
+    factor: u64,
     first_joined: Option<u32>, // what the first rule makes, where rules are in order
 }
 
-/// Some pairs and their ranks. Slots are filled from the first one on; what finds no room goes to the next bucket.
+/// Some pairs and their ranks. Slots are filled from the first one on.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 struct Bucket {
-    pairs: [u64; SLOTS],
+    rests: [u32; SLOTS],
     ranks: [u32; SLOTS],
 }
 
-const SLOTS: usize = 4;
+const SLOTS: usize = 8;
 
-/// No symbol is as high, so no pair is.
-const EMPTY: Bucket = Bucket { pairs: [u64::MAX; SLOTS], ranks: [NONE; SLOTS] };
+const EMPTY: Bucket = Bucket { rests: [0; SLOTS], ranks: [NONE; SLOTS] };
 
 /// Buckets are asked for so many rules before they are needed.
 const AHEAD: usize = 16;
 
-/// A pair that is looked up, and its bucket.
+/// The hash of a pair that is looked up, from the highest bit on.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Lookup {
-    pair: u64,
-    bucket: usize,
-}
+pub struct Lookup(u64);
 
 impl Ranks {
     /// A table of rules, by rank; `alphabet_size` symbols are characters.
@@ -61,12 +61,18 @@ impl Ranks {
         let is_new =
             |(joined, rule): (u32, &Rule)| rule.joined == joined && rule.left < joined && rule.right < joined;
         let in_order = (first_joined..).zip(&rules).all(is_new);
-        let bits = hash::bits_for(rules.len() / 2 + 1);
+        let mentioned = rules.iter().map(|rule| rule.left.max(rule.right)).max().unwrap_or(0);
+        let symbol_bits = u32::BITS - (mentioned + 1).leading_zeros();
+        let bits =
+            hash::bits_for(rules.len() / (SLOTS / 2) + 1).max((2 * symbol_bits).saturating_sub(u32::BITS));
         let mut table = Ranks {
             rules: Vec::new(),
             buckets: vec![EMPTY; 1 << bits],
-            seed: hash::seed(),
+            overflow: NumberMap::default(),
             bits,
+            symbol_bits,
+            highest: (1 << symbol_bits) - 1,
+            factor: (hash::seed() | 1) << (u64::BITS - 2 * symbol_bits),
             first_joined: in_order.then_some(first_joined),
         };
         for (rank, rule) in rules.iter().enumerate() {
@@ -81,19 +87,15 @@ impl Ranks {
 
     /// Adds a rule, if its pair has no lower rank.
     fn add(&mut self, rule: &Rule, rank: u32) {
-        let Lookup { pair, mut bucket } = self.place(rule.left, rule.right);
-        loop {
-            let Bucket { pairs, ranks } = &mut self.buckets[bucket];
-            for (other, place) in pairs.iter_mut().zip(ranks) {
-                if *other == pair {
-                    return;
-                }
-                if *place == NONE {
-                    (*other, *place) = (pair, rank);
-                    return;
-                }
-            }
-            bucket = self.next(bucket);
+        let lookup = self.place(rule.left, rule.right);
+        if self.found(lookup) != NONE {
+            return;
+        }
+        let (bucket, rest) = self.bucket(lookup);
+        let Bucket { rests, ranks } = &mut self.buckets[bucket];
+        match ranks.iter().position(|&rank| rank == NONE) {
+            Some(free) => (rests[free], ranks[free]) = (rest, rank),
+            None => drop(self.overflow.insert(lookup.0, rank)),
         }
     }
 
@@ -127,35 +129,32 @@ impl Ranks {
     #[inline]
     pub fn look_up(&self, left: u32, right: u32) -> Lookup {
         let lookup = self.place(left, right);
-        prefetch::ahead(&self.buckets, lookup.bucket);
+        prefetch::ahead(&self.buckets, self.bucket(lookup).0);
         lookup
     }
 
     /// The rank of the pair, or `NONE`.
     #[inline]
-    pub fn found(&self, Lookup { pair, mut bucket }: Lookup) -> u32 {
-        loop {
-            let Bucket { pairs, ranks } = &self.buckets[bucket];
-            let mut rank = NONE;
-            for (&other, &here) in pairs.iter().zip(ranks) {
-                rank = select_unpredictable(other == pair, here, rank);
-            }
-            let is_full = ranks[SLOTS - 1] != NONE;
-            if (rank != NONE) | !is_full {
-                return rank;
-            }
-            bucket = self.next(bucket);
+    pub fn found(&self, lookup: Lookup) -> u32 {
+        let (bucket, rest) = self.bucket(lookup);
+        let Bucket { rests, ranks } = &self.buckets[bucket];
+        let slots = rests.iter().zip(ranks);
+        let rank = slots.fold(NONE, |rank, (&other, &here)| rank & if other == rest { here } else { NONE });
+        if (rank == NONE) & (ranks[SLOTS - 1] != NONE) {
+            return self.overflow.get(&lookup.0).copied().unwrap_or(NONE);
         }
+        rank
     }
 
     #[inline]
     fn place(&self, left: u32, right: u32) -> Lookup {
-        let pair = key(left, right);
-        Lookup { pair, bucket: hash::slot(hash::number(self.seed, pair), self.bits) }
+        let (left, right) = (u64::from(left.min(self.highest)), u64::from(right.min(self.highest)));
+        Lookup((left << self.symbol_bits | right).wrapping_mul(self.factor))
     }
 
     #[inline]
-    fn next(&self, bucket: usize) -> usize {
-        (bucket + 1) & (self.buckets.len() - 1)
+    #[allow(clippy::cast_possible_truncation, reason = "no bits are left above")]
+    fn bucket(&self, Lookup(hash): Lookup) -> (usize, u32) {
+        (hash::slot(hash, self.bits), (hash << self.bits >> u32::BITS) as u32)
     }
 }

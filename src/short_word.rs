@@ -12,6 +12,7 @@ pub const LONG: usize = 64;
 pub struct ShortWord {
     symbols: [u32; LONG + 1],
     keys: [i32; LONG + 1], // of the pair that starts there
+    first: [Lookup; LONG], // of that pair, before any merge
     n: usize,
     live: u64, // bits that tell which places still hold a symbol
     rank: u32, // of the last merge, and its place
@@ -29,6 +30,7 @@ impl Default for ShortWord {
         ShortWord {
             symbols: [NOTHING; LONG + 1],
             keys: [NO_PAIR; LONG + 1],
+            first: [Lookup::default(); LONG],
             n: 0,
             live: 0,
             rank: NONE,
@@ -97,8 +99,8 @@ impl ShortWord {
             }
         }
         self.live = u64::MAX.checked_shr(64 - position(self.n)).unwrap_or(0);
-        for pair in self.symbols[..self.n].windows(2) {
-            ranks.look_up(pair[0], pair[1]);
+        for (lookup, pair) in self.first.iter_mut().zip(self.symbols[..self.n].windows(2)) {
+            *lookup = ranks.look_up(pair[0], pair[1]);
         }
         true
     }
@@ -106,8 +108,9 @@ impl ShortWord {
     /// Looks at all pairs of the word.
     pub fn look_at_all(&mut self, ranks: &Ranks) {
         self.keys[..self.n.next_multiple_of(8)].fill(NO_PAIR);
-        for (place, (own, pair)) in self.keys.iter_mut().zip(self.symbols[..self.n].windows(2)).enumerate() {
-            *own = key(ranks.get(pair[0], pair[1]), place);
+        let pairs = self.n.saturating_sub(1);
+        for (place, (own, &lookup)) in self.keys.iter_mut().zip(&self.first[..pairs]).enumerate() {
+            *own = key(ranks.found(lookup), place);
         }
     }
 

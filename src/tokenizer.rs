@@ -1,10 +1,10 @@
 //! Texts to ids, with what a user chooses beside the rules: unknown characters, a prefix, a cache of words.
 
 use crate::chars;
-use crate::encode::{Encoder, Scratch, UNKNOWN};
+use crate::encode::{Encoder, UNKNOWN};
 use crate::sequence::position;
+use crate::session::Session;
 use crate::whitespace;
-use crate::word_cache::{END, Lookup, WordCache};
 
 /// What becomes of a character outside the alphabet where ids are wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,41 +30,10 @@ pub struct Tokenizer {
     pub cache_bytes: usize,
 }
 
-/// Instead of a run: it stands among the long words.
-const ELSEWHERE: u32 = END - 1;
-
-/// What one thread works with: room, and the words it has seen.
-#[derive(Debug)]
-pub struct Session {
-    scratch: Scratch,
-    cache: WordCache,
-    new: Vec<u32>, // the tokens of words that are not in the cache
-    ends: Vec<usize>,
-    text_ends: Vec<usize>, // in words of a batch
-}
-
-/// Longer words, in bytes, are cut where that changes nothing.
-const MOST_WHOLE: usize = 16;
-
-/// How many words are looked up together, so that their cache misses overlap, and that new ones can take turns.
-const BATCH: usize = 128;
-
-/// So many where there is only a short text: room for more costs as much as the words.
-const SMALL_BATCH: usize = 16;
-
-/// A text shorter than this is short, in bytes.
-const SHORT: usize = 1 << 10;
-
 impl Tokenizer {
     /// A session for `encode`; it serves any number of texts.
     pub fn session(&self) -> Session {
-        Session {
-            scratch: Scratch::default(),
-            cache: WordCache::new(self.cache_bytes),
-            new: Vec::new(),
-            ends: Vec::new(),
-            text_ends: Vec::new(),
-        }
+        Session::new(self.cache_bytes)
     }
 
     /// Appends the ids of texts to `ids`, and where those of each end to `ends`. `Err` is the index of a text that holds a
@@ -100,104 +69,7 @@ impl Tokenizer {
         out: &mut Vec<u32>,
         end: impl FnMut(usize),
     ) {
-        match texts {
-            [text] if text.len() < SHORT => self.symbols_by::<SMALL_BATCH>(texts, session, out, end),
-            _ => self.symbols_by::<BATCH>(texts, session, out, end),
-        }
-    }
-
-    /// Does so, with `N` words in a batch.
-    fn symbols_by<const N: usize>(
-        &self,
-        texts: &[&[u8]],
-        session: &mut Session,
-        out: &mut Vec<u32>,
-        mut end: impl FnMut(usize),
-    ) {
-        let mut batch = [Lookup::default(); N];
-        let mut n = 0;
-        session.text_ends.clear();
-        let seams = self.encoder.seams();
-        for text in texts {
-            let mut look_up = |start, stop| {
-                batch[n] = session.cache.lookup(text, start, stop);
-                session.cache.prefetch(&batch[n]);
-                n += 1;
-                if n == N {
-                    n = 0;
-                    self.resolve::<N>(&batch, session, out, &mut end);
-                }
-            };
-            whitespace::for_each_word(text, |start, stop| {
-                // Pieces of a word are words, but for the prefix.
-                if stop - start > MOST_WHOLE && self.prefix.is_empty() {
-                    seams.for_each_piece(text, start, stop, &mut look_up);
-                } else {
-                    look_up(start, stop);
-                }
-            });
-            session.text_ends.push(n);
-        }
-        self.resolve::<N>(&batch[..n], session, out, &mut end);
-    }
-
-    fn resolve<const N: usize>(
-        &self,
-        batch: &[Lookup<'_>],
-        session: &mut Session,
-        out: &mut Vec<u32>,
-        end: &mut impl FnMut(usize),
-    ) {
-        let Session { scratch, cache, new, ends, text_ends } = session;
-        let mut found = [[END; 4]; N];
-        let mut words = [&[][..]; N];
-        let mut missing = 0;
-        for (lookup, found) in batch.iter().zip(&mut found) {
-            if let Some(run) = cache.get(lookup) {
-                *found = *run;
-            } else if cache.get_long(lookup).is_some() {
-                found[0] = ELSEWHERE;
-            } else {
-                words[missing] = lookup.word;
-                missing += 1;
-            }
-        }
-        new.clear();
-        ends.clear();
-        self.encoder.encode_words(&self.prefix, &words[..missing], scratch, new, |end| ends.push(end));
-        // Short runs are gathered four symbols at a time, which is faster than as many as there are.
-        let mut gathered = [[0; 4]; N];
-        let gathered = gathered.as_flattened_mut();
-        let (mut n, mut start, mut next) = (0, 0, ends.iter());
-        let mut text_ends = text_ends.drain(..).peekable();
-        for (place, (lookup, found)) in batch.iter().zip(&found).enumerate() {
-            while text_ends.next_if_eq(&place).is_some() {
-                end(out.len() + n);
-            }
-            if found[0] < ELSEWHERE {
-                gathered[n..n + 4].copy_from_slice(found);
-                n += found.iter().map(|&symbol| usize::from(symbol != END)).sum::<usize>();
-                continue;
-            }
-            out.extend_from_slice(&gathered[..n]);
-            n = 0;
-            if found[0] == ELSEWHERE {
-                out.extend(
-                    cache.get_long(lookup).into_iter().flatten().map(|&bytes| u32::from_ne_bytes(bytes)),
-                );
-            } else if let Some(&end) = next.next() {
-                out.extend_from_slice(&new[start..end]);
-                start = end;
-            }
-        }
-        out.extend_from_slice(&gathered[..n]);
-        text_ends.for_each(|_| end(out.len()));
-        let missing = batch.iter().zip(&found).filter(|(_, found)| found[0] == END);
-        let mut start = 0;
-        for ((lookup, _), &end) in missing.zip(&*ends) {
-            cache.put(lookup, &new[start..end]);
-            start = end;
-        }
+        session.symbols(&self.encoder, &self.prefix, texts, out, end);
     }
 
     /// The ids of symbols; `None` if one has none.
@@ -288,6 +160,7 @@ impl Tokenizer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::encode::Scratch;
 
     fn tokenizer(cache_bytes: usize, prefix: &str, unknown: Unknown) -> Tokenizer {
         let rules = [("a", "b"), ("c", "ab"), ("ab", "ab")];

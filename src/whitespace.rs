@@ -61,20 +61,34 @@ fn candidates(block: &[u8; 64]) -> u64 {
     found.as_chunks().0.iter().rev().fold(0, |mask, eight| mask << 8 | bits(eight))
 }
 
+/// The same for the last bytes of a text, less than 64 of them, and its end.
+#[inline]
+fn last_candidates(text: &[u8], rest: &[u8]) -> u64 {
+    let end = 1 << rest.len();
+    if let Some(block) = text.last_chunk::<64>() {
+        // Shifted by 64 where nothing is left.
+        return end | candidates(block) >> (63 - rest.len()) >> 1;
+    }
+    let mut block = [b'x'; 64];
+    block[..rest.len()].copy_from_slice(rest);
+    end | candidates(&block)
+}
+
 /// Calls `f(start, end)` with the byte range of every word of `text`. Looks for whitespace 64 bytes at a time, so that
 /// there is no branch to foresee at the end of each word.
-#[inline]
+#[inline(always)]
 pub fn for_each_word(text: &[u8], mut f: impl FnMut(usize, usize)) {
-    let mut start = 0;
-    let (blocks, rest) = text.as_chunks::<64>();
-    let mut last = [b'x'; 64];
-    last[..rest.len()].copy_from_slice(rest);
-    for (block, base) in blocks.iter().chain([&last]).zip((0..).step_by(64)) {
-        let mut candidates = candidates(block);
+    let (mut start, mut base) = (0, 0);
+    while base <= text.len() {
+        let rest = &text[base..];
+        let mut candidates = rest.first_chunk().map_or_else(|| last_candidates(text, rest), candidates);
         while candidates > 0 {
             let at = base + candidates.trailing_zeros() as usize;
             candidates &= candidates - 1;
-            let skip = if text[at] == b' ' { 1 } else { whitespace_len(text, at) };
+            let skip = match text.get(at) {
+                Some(b' ') | None => 1,
+                _ => whitespace_len(text, at),
+            };
             if skip > 0 {
                 if at > start {
                     f(start, at);
@@ -82,9 +96,7 @@ pub fn for_each_word(text: &[u8], mut f: impl FnMut(usize, usize)) {
                 start = at + skip;
             }
         }
-    }
-    if start < text.len() {
-        f(start, text.len());
+        base += 64;
     }
 }
 

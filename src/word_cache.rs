@@ -12,12 +12,12 @@ pub const END: u32 = u32::MAX;
 pub struct Lookup<'a> {
     /// The word.
     pub word: &'a [u8],
-    key: Key,
+    key: u128, // the bytes of a short word
     slot: usize,
 }
 
-/// The bytes of a short word; all zero for one that counts as long.
-type Key = [u32; 4];
+/// Marks the slot of a long word; no table has so many.
+const IS_LONG: usize = 1 << 63;
 
 /// Words of up to 16 bytes that have at most four tokens. A word may stand in either of two slots, which share a cache
 /// line. It comes into the second one, and goes on to the first when it is met again: words that occur once, most of
@@ -26,7 +26,7 @@ type Key = [u32; 4];
 /// Both tables are arrays of plain numbers: these come zeroed from the system, and what is not used costs nothing.
 #[derive(Debug)]
 pub struct WordCache {
-    sets: Vec<[u32; 4]>,
+    sets: Vec<u128>,
     skip: usize, // so many of `sets` are left out, so that each set is one cache line
     bits: u32,
     long: Vec<LongSlot>,
@@ -35,7 +35,7 @@ pub struct WordCache {
 }
 
 /// Two slots: a word and its tokens, padded with `END`, and another word and its tokens.
-type Set = [[u32; 4]; 4];
+type Set = [u128; 4];
 
 /// The bytes of a word, at `LENGTH` how many these are and at `SYMBOLS` the number of its tokens, at `RUN` the tokens.
 type LongSlot = [u8; 128];
@@ -53,8 +53,8 @@ impl WordCache {
         let bits = slots(size_of::<Set>(), (bytes / 4 * 3).saturating_sub(LINE));
         let long_bits = slots(size_of::<LongSlot>(), bytes / 4);
         let number = |bits: u32| if bits > 0 { 1_usize << bits } else { 0 };
-        let sets = if bits > 0 { vec![[0; 4]; 4 * number(bits) + 3] } else { Vec::new() };
-        let skip = sets.as_ptr().addr().wrapping_neg() % LINE / size_of::<[u32; 4]>();
+        let sets = if bits > 0 { vec![0; 4 * number(bits) + 3] } else { Vec::new() };
+        let skip = sets.as_ptr().addr().wrapping_neg() % LINE / size_of::<u128>();
         WordCache {
             skip: skip.min(sets.len()),
             sets,
@@ -72,35 +72,35 @@ impl WordCache {
 
     #[inline]
     fn set_mut(&mut self, lookup: &Lookup<'_>) -> Option<&mut Set> {
-        let is_short = lookup.key != Key::default();
-        self.sets[self.skip..].as_chunks_mut().0.get_mut(lookup.slot).filter(|_| is_short)
+        self.sets[self.skip..].as_chunks_mut().0.get_mut(lookup.slot)
     }
 
-    /// Prepares to look up the word `text[start..end]`.
-    #[inline]
-    pub fn lookup<'a>(&self, text: &'a [u8], start: usize, end: usize) -> Lookup<'a> {
+    /// Asks for the slot of the word `text[start..end]`, some time before it is needed.
+    #[inline(always)]
+    pub fn look_up<'a>(&self, text: &'a [u8], start: usize, end: usize) -> Lookup<'a> {
         let word = &text[start..end];
-        let Some(packed) = packed_word::pack(text, start, end) else {
-            let hash = if self.long_bits > 0 { hash::bytes(self.seed, word) } else { 0 };
-            return Lookup { word, key: Key::default(), slot: hash::slot(hash, self.long_bits.max(1)) };
+        let (key, slot) = match packed_word::pack(text, start, end) {
+            Some(key) => {
+                let slot = hash::slot(key.hash(self.seed), self.bits.max(1));
+                prefetch::ahead(self.sets(), slot);
+                (u128::from(key[1]) << 64 | u128::from(key[0]), slot)
+            }
+            None => (0, self.look_up_long(word)),
         };
-        let slot = hash::slot(packed.hash(self.seed), self.bits.max(1));
-        Lookup { word, key: quarters(packed), slot }
+        Lookup { word, key, slot }
     }
 
-    /// Asks for the slot, some time before it is needed.
-    #[inline]
-    pub fn prefetch(&self, lookup: &Lookup<'_>) {
-        if lookup.key == Key::default() {
-            prefetch::ahead(&self.long, lookup.slot);
-        } else {
-            prefetch::ahead(self.sets(), lookup.slot);
-        }
+    #[inline(never)]
+    fn look_up_long(&self, word: &[u8]) -> usize {
+        let hash = if self.long_bits > 0 { hash::bytes(self.seed, word) } else { 0 };
+        let slot = hash::slot(hash, self.long_bits.max(1));
+        prefetch::ahead(&self.long, slot);
+        slot | IS_LONG
     }
 
     /// The tokens of a short word that is in the cache.
-    #[inline]
-    pub fn get(&mut self, lookup: &Lookup<'_>) -> Option<&[u32; 4]> {
+    #[inline(always)]
+    pub fn get(&mut self, lookup: &Lookup<'_>) -> Option<[u32; 4]> {
         let [word, run, other, other_run] = self.set_mut(lookup)?;
         if *word != lookup.key {
             if *other != lookup.key {
@@ -109,12 +109,12 @@ impl WordCache {
             std::mem::swap(word, other);
             std::mem::swap(run, other_run);
         }
-        Some(run)
+        Some(symbols_of(*run))
     }
 
     /// The tokens of a long word, in the bytes of each.
     pub fn get_long(&self, lookup: &Lookup<'_>) -> Option<&[[u8; 4]]> {
-        let slot = self.long.get(lookup.slot).filter(|_| lookup.key == Key::default())?;
+        let slot = self.long.get(lookup.slot ^ IS_LONG)?;
         let (length, symbols) = (usize::from(slot[LENGTH]), usize::from(slot[SYMBOLS]));
         let is_it = length > 0 && slot.get(..length) == Some(lookup.word);
         slot[RUN..].as_chunks().0.get(..symbols).filter(|_| is_it)
@@ -123,12 +123,12 @@ impl WordCache {
     /// Remembers the tokens of a word, if they fit.
     pub fn put(&mut self, lookup: &Lookup<'_>, run: &[u32]) {
         if let Some([_, _, word, place]) = self.set_mut(lookup) {
-            if run.len() <= place.len() {
-                (*word, *place) = (lookup.key, [END; 4]);
-                place[..run.len()].copy_from_slice(run);
+            let mut symbols = [END; 4];
+            if let Some(own) = symbols.get_mut(..run.len()) {
+                own.copy_from_slice(run);
+                (*word, *place) = (lookup.key, run_of(symbols));
             }
-        } else if let Some(slot) = self.long.get_mut(lookup.slot)
-            && lookup.key == Key::default()
+        } else if let Some(slot) = self.long.get_mut(lookup.slot ^ IS_LONG)
             && let (Some(word), Ok(length)) =
                 (slot[..LENGTH].get_mut(..lookup.word.len()), u8::try_from(lookup.word.len()))
             && let Ok(symbols @ 0..=16) = u8::try_from(run.len())
@@ -141,7 +141,12 @@ impl WordCache {
     }
 }
 
-#[allow(clippy::cast_possible_truncation, reason = "the halves of both numbers are wanted")]
-fn quarters([low, high]: [u64; 2]) -> Key {
-    [low as u32, (low >> 32) as u32, high as u32, (high >> 32) as u32]
+#[inline(always)]
+#[allow(clippy::cast_possible_truncation, reason = "the quarters of the number are wanted")]
+fn symbols_of(run: u128) -> [u32; 4] {
+    [run as u32, (run >> 32) as u32, (run >> 64) as u32, (run >> 96) as u32]
+}
+
+fn run_of(symbols: [u32; 4]) -> u128 {
+    symbols.into_iter().rev().fold(0, |run, symbol| run << 32 | u128::from(symbol))
 }

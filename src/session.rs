@@ -1,0 +1,182 @@
+//! What one thread works with to turn texts into symbols: room, and the words it has seen. Words are looked up many at a
+//! time, and those that are new are encoded together.
+
+use crate::encode::{Encoder, Scratch};
+use crate::whitespace;
+use crate::word_cache::{END, Lookup, WordCache};
+
+/// Room to work in, and words that were met before.
+#[derive(Debug)]
+pub struct Session {
+    scratch: Scratch,
+    cache: WordCache,
+    new: Vec<u32>, // the tokens of words that are not in the cache
+    ends: Vec<usize>,
+    text_ends: Vec<usize>, // in words of a batch
+}
+
+/// Instead of a run: it stands among the long words.
+const ELSEWHERE: u32 = END - 1;
+
+/// Longer words, in bytes, are cut where that changes nothing.
+const MOST_WHOLE: usize = 16;
+
+/// How many words are looked up together, so that their cache misses overlap, and that new ones can take turns.
+const BATCH: usize = 128;
+
+/// So many where there is only a short text: room for more costs as much as the words.
+const SMALL_BATCH: usize = 16;
+
+/// A text shorter than this is short, in bytes.
+const SHORT: usize = 1 << 10;
+
+impl Session {
+    /// A session whose words take up to so many bytes.
+    pub fn new(cache_bytes: usize) -> Session {
+        Session {
+            scratch: Scratch::default(),
+            cache: WordCache::new(cache_bytes),
+            new: Vec::new(),
+            ends: Vec::new(),
+            text_ends: Vec::new(),
+        }
+    }
+
+    /// Appends the tokens of texts to `out`, as symbols of the encoder or `UNKNOWN` characters; calls `end` with its length
+    /// after each text. A session serves one encoder and one prefix.
+    pub fn symbols(
+        &mut self,
+        encoder: &Encoder,
+        prefix: &[u8],
+        texts: &[&[u8]],
+        out: &mut Vec<u32>,
+        end: impl FnMut(usize),
+    ) {
+        match texts {
+            [text] if text.len() < SHORT => self.symbols_by::<SMALL_BATCH>(encoder, prefix, texts, out, end),
+            _ => self.symbols_by::<BATCH>(encoder, prefix, texts, out, end),
+        }
+    }
+
+    /// Does so, with `N` words in a batch.
+    fn symbols_by<const N: usize>(
+        &mut self,
+        encoder: &Encoder,
+        prefix: &[u8],
+        texts: &[&[u8]],
+        out: &mut Vec<u32>,
+        end: impl FnMut(usize),
+    ) {
+        self.text_ends.clear();
+        let mut batch = Batch {
+            encoder,
+            prefix,
+            session: self,
+            out,
+            end,
+            lookups: [Lookup::default(); N],
+            n: 0,
+            found: [[END; 4]; N],
+            missing: [0; N],
+        };
+        for text in texts {
+            whitespace::for_each_word(text, |start, stop| {
+                // Pieces of a word are words, but for the prefix.
+                if stop - start <= MOST_WHOLE || !prefix.is_empty() {
+                    batch.add(text, start, stop);
+                } else {
+                    batch.add_pieces(text, start, stop);
+                }
+            });
+            batch.session.text_ends.push(batch.n);
+        }
+        batch.resolve();
+    }
+}
+
+/// Words that are looked up together.
+struct Batch<'a, 't, F, const N: usize> {
+    encoder: &'a Encoder,
+    prefix: &'a [u8],
+    session: &'a mut Session,
+    out: &'a mut Vec<u32>,
+    end: F,
+    lookups: [Lookup<'t>; N],
+    n: usize,
+    found: [[u32; 4]; N], // the tokens of words in the cache
+    missing: [usize; N],  // the places of words that are not there
+}
+
+impl<'t, F: FnMut(usize), const N: usize> Batch<'_, 't, F, N> {
+    #[inline(always)]
+    fn add(&mut self, text: &'t [u8], start: usize, end: usize) {
+        self.lookups[self.n] = self.session.cache.look_up(text, start, end);
+        self.n += 1;
+        if self.n == N {
+            self.resolve();
+        }
+    }
+
+    #[inline(never)]
+    fn add_pieces(&mut self, text: &'t [u8], start: usize, end: usize) {
+        self.encoder.seams().for_each_piece(text, start, end, |start, end| self.add(text, start, end));
+    }
+
+    #[inline(never)]
+    fn resolve(&mut self) {
+        let lookups = &self.lookups[..std::mem::take(&mut self.n)];
+        let Session { scratch, cache, new, ends, text_ends } = &mut *self.session;
+        let (mut missing, mut room) = (0, 4 * lookups.len());
+        for (place, (lookup, found)) in lookups.iter().zip(&mut self.found).enumerate() {
+            if let Some(run) = cache.get(lookup) {
+                *found = run;
+            } else if let Some(run) = cache.get_long(lookup) {
+                found[0] = ELSEWHERE;
+                room += run.len();
+            } else {
+                found[0] = END;
+                self.missing[missing] = place;
+                missing += 1;
+            }
+        }
+        let missing = self.missing[..missing].iter().map(|&place| &lookups[place]);
+        new.clear();
+        ends.clear();
+        let words = missing.clone().map(|lookup| lookup.word);
+        self.encoder.encode_words(self.prefix, words, scratch, new, |end| ends.push(end));
+        let before = self.out.len();
+        self.out.resize(before + room + new.len(), 0);
+        let out = &mut self.out[before..];
+        let (mut at, mut done, mut start, mut next) = (0, 0, 0, ends.iter());
+        text_ends.push(lookups.len());
+        let last = text_ends.len() - 1;
+        for (number, stop) in text_ends.drain(..).enumerate() {
+            for (lookup, found) in lookups[done..stop].iter().zip(&self.found[done..stop]) {
+                if found[0] < ELSEWHERE {
+                    // Four symbols at a time, which is faster than as many as there are.
+                    out[at..at + 4].copy_from_slice(found);
+                    at += found.iter().map(|&symbol| usize::from(symbol != END)).sum::<usize>();
+                } else if found[0] == ELSEWHERE {
+                    for &symbol in cache.get_long(lookup).into_iter().flatten() {
+                        out[at] = u32::from_ne_bytes(symbol);
+                        at += 1;
+                    }
+                } else if let Some(&end) = next.next() {
+                    out[at..at + end - start].copy_from_slice(&new[start..end]);
+                    at += end - start;
+                    start = end;
+                }
+            }
+            done = stop;
+            if number < last {
+                (self.end)(before + at);
+            }
+        }
+        self.out.truncate(before + at);
+        let mut start = 0;
+        for (lookup, &end) in missing.zip(&*ends) {
+            cache.put(lookup, &new[start..end]);
+            start = end;
+        }
+    }
+}
