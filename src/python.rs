@@ -13,7 +13,7 @@ use crate::session::Session;
 use crate::text_counter::TextCounter;
 use crate::tokenizer::{Tokenizer, Unknown};
 use crate::word::Word;
-use crate::{chars, counts_file, parallel, whitespace};
+use crate::{chars, counts_file, parallel, prefetch, whitespace};
 use pyo3::exceptions::{PyMemoryError, PyOSError, PyOverflowError, PyTypeError, PyUnicodeDecodeError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -21,6 +21,7 @@ use pyo3::types::{PyByteArray, PyBytes, PyIterator, PyList, PyString, PyTuple};
 use std::borrow::Cow;
 use std::fs::File;
 use std::io::BufWriter;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -31,6 +32,9 @@ const SHORT_TEXT: usize = 4096;
 
 /// Long texts are encoded in pieces of this size; Ctrl-C is obeyed between them.
 const PIECE: usize = 1 << 20;
+
+/// Strings of tokens are asked for so many before they are needed.
+const AHEAD: usize = 16;
 
 /// The threads of a batch take texts of this size together, again and again.
 const GROUP: usize = 1 << 18;
@@ -489,7 +493,7 @@ impl PyTokenizer {
 
     fn tokenize<'py>(&self, py: Python<'py>, text: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
         let symbols = self.symbols(py, text_of(text)?)?;
-        self.tokens(py, &symbols, self.strings(py)?)
+        self.tokens(py, &symbols, 0..symbols.len(), self.strings(py)?)
     }
 
     fn tokenize_batch<'py>(
@@ -498,21 +502,21 @@ impl PyTokenizer {
         texts: &Bound<'py, PyList>,
         threads: usize,
     ) -> PyResult<Bound<'py, PyList>> {
-        with_texts(texts, |texts| {
-            let strings = self.strings(py)?;
-            let all = PyList::empty(py);
-            let work = |texts: &[&[u8]], session: &mut Session| Ok(self.symbols_of_all(texts, session));
-            let refused = self.batch(py, texts, threads, &work, |(symbols, ends)| {
-                uncollected(py, || {
+        uncollected(py, || {
+            with_texts(texts, |texts| {
+                let strings = self.strings(py)?;
+                let all = PyList::empty(py);
+                let work = |texts: &[&[u8]], session: &mut Session| Ok(self.symbols_of_all(texts, session));
+                let refused = self.batch(py, texts, threads, &work, |(symbols, ends)| {
                     let mut start = 0;
                     ends.into_iter().try_for_each(|end| {
-                        let symbols = &symbols[std::mem::replace(&mut start, end)..end];
-                        all.append(self.tokens(py, symbols, strings)?)
+                        let of_text = std::mem::replace(&mut start, end)..end;
+                        all.append(self.tokens(py, &symbols, of_text, strings)?)
                     })
-                })
-            })?;
-            debug_assert!(refused.is_ok(), "tokens refuse nothing");
-            Ok(all)
+                })?;
+                debug_assert!(refused.is_ok(), "tokens refuse nothing");
+                Ok(all)
+            })
         })
     }
 
@@ -714,17 +718,24 @@ impl PyTokenizer {
         Ok(symbols)
     }
 
-    /// The strings of symbols; `strings` are those of the encoder's.
+    /// The strings of a range of symbols; `strings` are those of the encoder's. A string counts who holds it, so each is
+    /// asked for some time before its turn.
     fn tokens<'py>(
         &self,
         py: Python<'py>,
         symbols: &[u32],
+        range: Range<usize>,
         strings: &[Py<PyString>],
     ) -> PyResult<Bound<'py, PyList>> {
-        if symbols.iter().all(|&symbol| symbol & UNKNOWN == 0) {
-            return PyList::new(py, symbols.iter().map(|&symbol| strings[symbol as usize].bind(py)));
+        if symbols[range.clone()].iter().all(|&symbol| symbol & UNKNOWN == 0) {
+            let string = |at: usize| {
+                let later = symbols.get(at + AHEAD).and_then(|&symbol| strings.get(symbol as usize));
+                later.into_iter().for_each(|string| prefetch::object(string.as_ptr()));
+                strings[symbols[at] as usize].bind(py)
+            };
+            return PyList::new(py, range.map(string));
         }
-        let tokens = symbols.iter().map(|&symbol| self.token(py, symbol));
+        let tokens = symbols[range].iter().map(|&symbol| self.token(py, symbol));
         PyList::new(py, tokens.collect::<PyResult<Vec<_>>>()?)
     }
 
@@ -835,7 +846,7 @@ impl PyTokenizer {
 
 /// Calls `f` with Python's garbage collector at rest. It would run each time some hundred lists are made, look
 /// at all of them over and over, and find nothing: they hold only strings.
-fn uncollected(py: Python<'_>, f: impl FnOnce() -> PyResult<()>) -> PyResult<()> {
+fn uncollected<T>(py: Python<'_>, f: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
     let collector = py.import("gc")?;
     if !collector.call_method0("isenabled")?.extract::<bool>()? {
         return f();
@@ -865,7 +876,11 @@ fn text_of<'a, 'py>(text: &'a Bound<'py, PyAny>) -> PyResult<&'a Bound<'py, PySt
 /// The strings of a list called `texts`, held: another thread may change the list while we work.
 fn strings<'py>(texts: &Bound<'py, PyList>) -> PyResult<Vec<Bound<'py, PyString>>> {
     let texts = texts.iter().enumerate();
-    texts.map(|(index, text)| string_of(&text, || format!("texts[{index}]")).cloned()).collect()
+    let string = |(index, text): (usize, Bound<'py, PyAny>)| {
+        string_of(&text, || format!("texts[{index}]"))?;
+        Ok(text.cast_into::<PyString>()?)
+    };
+    texts.map(string).collect()
 }
 
 /// Calls `f` with the bytes of these strings.
