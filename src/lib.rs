@@ -24,6 +24,7 @@ pub mod encode;
 pub mod error;
 pub mod hash;
 pub mod joined;
+pub mod large_pages;
 pub mod layout;
 pub mod learn;
 pub mod long_word;

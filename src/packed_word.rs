@@ -13,8 +13,9 @@ const MASKS: [[u64; 2]; 17] = {
     masks
 };
 
+/// The bytes of a packed word as two numbers.
 #[allow(clippy::cast_possible_truncation, reason = "the two halves of a u128 are wanted")]
-const fn halves(all: u128) -> [u64; 2] {
+pub const fn halves(all: u128) -> [u64; 2] {
     [all as u64, (all >> 64) as u64]
 }
 

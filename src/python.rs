@@ -13,11 +13,11 @@ use crate::session::Session;
 use crate::text_counter::TextCounter;
 use crate::tokenizer::{Tokenizer, Unknown};
 use crate::word::Word;
-use crate::{chars, counts_file, parallel, prefetch, whitespace};
+use crate::{chars, counts_file, large_pages, parallel, prefetch, whitespace};
 use pyo3::exceptions::{PyMemoryError, PyOSError, PyOverflowError, PyTypeError, PyUnicodeDecodeError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyByteArray, PyBytes, PyIterator, PyList, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyIterator, PyList, PyString, PyTuple};
 use std::borrow::Cow;
 use std::fs::File;
 use std::io::BufWriter;
@@ -33,7 +33,7 @@ const SHORT_TEXT: usize = 4096;
 /// Long texts are encoded in pieces of this size; Ctrl-C is obeyed between them.
 const PIECE: usize = 1 << 20;
 
-/// Strings of tokens are asked for so many before they are needed.
+/// Python's strings are asked for so many before they are needed.
 const AHEAD: usize = 16;
 
 /// The threads of a batch take texts of this size together, again and again.
@@ -46,7 +46,8 @@ const GROUPS: usize = 8;
 mod _core {
     #[pymodule_export]
     use super::{
-        PyLearner, PyModel, PyTextCounter, PyTokenizer, PyWordCounts, merge_counts_files, recovered_pairs,
+        PyArray, PyLearner, PyModel, PyTextCounter, PyTokenizer, PyWordCounts, merge_counts_files,
+        recovered_pairs,
     };
 
     #[pymodule_export]
@@ -499,7 +500,7 @@ impl PyTokenizer {
     fn tokenize_batch<'py>(
         &self,
         py: Python<'py>,
-        texts: &Bound<'py, PyList>,
+        texts: &Bound<'py, PyTuple>,
         threads: usize,
     ) -> PyResult<Bound<'py, PyList>> {
         uncollected(py, || {
@@ -533,13 +534,13 @@ impl PyTokenizer {
         Ok(self.tokenizer.count(&symbols))
     }
 
-    /// Ids of all texts, and where those of each begin and the last end, as bytes of `u32` and `i64`.
-    fn encode_batch<'py>(
+    /// Ids of all texts, and where those of each begin and the last end.
+    fn encode_batch(
         &self,
-        py: Python<'py>,
-        texts: &Bound<'py, PyList>,
+        py: Python<'_>,
+        texts: &Bound<'_, PyTuple>,
         threads: usize,
-    ) -> PyResult<(Bound<'py, PyByteArray>, Bound<'py, PyByteArray>)> {
+    ) -> PyResult<(PyArray, PyArray)> {
         with_texts(texts, |texts| {
             let refusal = |index: usize| {
                 let error = self.unknown(py, texts[index]);
@@ -551,14 +552,14 @@ impl PyTokenizer {
 
     /// The same for the lines of a block of UTF-8, of which each ends with a line feed; `name` and `first_line` stand
     /// for the block in messages.
-    fn encode_lines<'py>(
+    fn encode_lines(
         &self,
-        py: Python<'py>,
+        py: Python<'_>,
         block: &[u8],
         threads: usize,
         name: &str,
         first_line: usize,
-    ) -> PyResult<(Bound<'py, PyByteArray>, Bound<'py, PyByteArray>)> {
+    ) -> PyResult<(PyArray, PyArray)> {
         if let Err(error) = std::str::from_utf8(block) {
             return Err(PyUnicodeDecodeError::new_err_from_utf8(py, block, error));
         }
@@ -571,7 +572,12 @@ impl PyTokenizer {
         self.encode_all(py, &lines, threads, &refusal)
     }
 
-    fn count_batch(&self, py: Python<'_>, texts: &Bound<'_, PyList>, threads: usize) -> PyResult<Vec<usize>> {
+    fn count_batch(
+        &self,
+        py: Python<'_>,
+        texts: &Bound<'_, PyTuple>,
+        threads: usize,
+    ) -> PyResult<Vec<usize>> {
         with_texts(texts, |texts| {
             let mut counts = Vec::with_capacity(texts.len());
             let count = |texts: &[&[u8]], session: &mut Session| {
@@ -641,7 +647,7 @@ impl PyModel {
 /// The pair that makes each string, best rank first; and, if there is none for a string, what is left of it.
 #[pyfunction]
 fn recovered_pairs<'py>(py: Python<'py>, strings: &Bound<'py, PyList>) -> PyResult<Recovered<'py>> {
-    let strings = self::strings(strings)?;
+    let strings = strings.iter().map(|string| Ok(string.cast_into()?)).collect::<PyResult<Vec<_>>>()?;
     let bytes = strings.iter().map(bytes).collect::<PyResult<Vec<_>>>()?;
     let bytes: Vec<&[u8]> = bytes.iter().map(|string| &**string).collect();
     let found = py.detach(|| joined::recovered(&bytes));
@@ -655,6 +661,34 @@ fn recovered_pairs<'py>(py: Python<'py>, strings: &Bound<'py, PyList>) -> PyResu
 }
 
 type Recovered<'py> = (Vec<(Bound<'py, PyString>, Bound<'py, PyString>)>, Option<Vec<Bound<'py, PyString>>>);
+
+/// Numbers that NumPy takes as they are, by its array interface
+/// (https://numpy.org/doc/stable/reference/arrays.interface.html); they live as long as this object does.
+#[pyclass(frozen, name = "Array", module = "exactbpe._core")]
+struct PyArray(Mutex<Numbers>);
+
+enum Numbers {
+    Ids(Vec<u32>),
+    Offsets(Vec<i64>),
+}
+
+#[pymethods]
+impl PyArray {
+    #[getter]
+    fn __array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let (kind, address, length) = match &mut *lock(&self.0) {
+            Numbers::Ids(ids) => ("u4", ids.as_mut_ptr().expose_provenance(), ids.len()),
+            Numbers::Offsets(offsets) => ("i8", offsets.as_mut_ptr().expose_provenance(), offsets.len()),
+        };
+        let order = if cfg!(target_endian = "little") { "<" } else { ">" };
+        let interface = PyDict::new(py);
+        interface.set_item("version", 3)?;
+        interface.set_item("shape", (length,))?;
+        interface.set_item("typestr", format!("{order}{kind}"))?;
+        interface.set_item("data", (address, false))?;
+        Ok(interface)
+    }
+}
 
 /// What one thread makes of some texts; `Err` is the index of a text that is refused.
 type Work<'a, R> = dyn Fn(&[&[u8]], &mut Session) -> Result<R, usize> + Sync + 'a;
@@ -729,8 +763,10 @@ impl PyTokenizer {
     ) -> PyResult<Bound<'py, PyList>> {
         if symbols[range.clone()].iter().all(|&symbol| symbol & UNKNOWN == 0) {
             let string = |at: usize| {
-                let later = symbols.get(at + AHEAD).and_then(|&symbol| strings.get(symbol as usize));
-                later.into_iter().for_each(|string| prefetch::object(string.as_ptr()));
+                if let Some(later) = symbols.get(at + AHEAD).and_then(|&symbol| strings.get(symbol as usize))
+                {
+                    prefetch::object(later.as_ptr());
+                }
                 strings[symbols[at] as usize].bind(py)
             };
             return PyList::new(py, range.map(string));
@@ -746,45 +782,33 @@ impl PyTokenizer {
         (symbols, ends)
     }
 
-    /// The ids of all texts, and where those of each begin and the last end, as bytes of `u32` and `i64`.
-    fn encode_all<'py>(
+    /// The ids of all texts, and where those of each begin and the last end.
+    fn encode_all(
         &self,
-        py: Python<'py>,
+        py: Python<'_>,
         texts: &[&[u8]],
         threads: usize,
         refusal: &dyn Fn(usize) -> PyErr,
-    ) -> PyResult<(Bound<'py, PyByteArray>, Bound<'py, PyByteArray>)> {
-        let mut offsets = vec![0_i64];
-        let mut parts: Vec<Vec<u32>> = Vec::new();
+    ) -> PyResult<(PyArray, PyArray)> {
+        let likely = |texts: &[&[u8]]| texts.iter().map(|text| text.len()).sum::<usize>() / 4;
         let encode = |texts: &[&[u8]], session: &mut Session| {
-            let bytes: usize = texts.iter().map(|text| text.len()).sum();
-            let (mut ids, mut ends) = (Vec::with_capacity(bytes / 4), Vec::with_capacity(texts.len()));
+            let (mut ids, mut ends) = (Vec::with_capacity(likely(texts)), Vec::with_capacity(texts.len()));
             self.tokenizer.encode(texts, session, &mut ids, &mut ends)?;
             Ok((ids, ends))
         };
+        let mut all = Vec::with_capacity(likely(texts));
+        large_pages::ask(all.spare_capacity_mut());
+        let mut offsets = Vec::with_capacity(texts.len() + 1);
+        offsets.push(0);
         let refused = self.batch(py, texts, threads, &encode, |(ids, ends)| {
-            let start = offsets.last().copied().unwrap_or(0);
-            offsets.extend(ends.into_iter().map(|end| start + i64::try_from(end).unwrap_or(i64::MAX)));
-            parts.push(ids);
+            let start = all.len();
+            offsets.extend(ends.into_iter().map(|end| i64::try_from(start + end).unwrap_or(i64::MAX)));
+            all.extend_from_slice(&ids);
             Ok(())
         })?;
         refused.map_err(refusal)?;
-        let size = parts.iter().map(Vec::len).sum::<usize>() * 4;
-        let ids = PyByteArray::new_with(py, size, |mut bytes| {
-            py.detach(|| {
-                for ids in parts {
-                    let (part, rest) = std::mem::take(&mut bytes).split_at_mut(ids.len() * 4);
-                    part.as_chunks_mut().0.iter_mut().zip(&ids).for_each(|(b, id)| *b = id.to_ne_bytes());
-                    bytes = rest;
-                }
-            });
-            Ok(())
-        })?;
-        let offsets = PyByteArray::new_with(py, offsets.len() * 8, |bytes| {
-            bytes.as_chunks_mut().0.iter_mut().zip(&offsets).for_each(|(b, end)| *b = end.to_ne_bytes());
-            Ok(())
-        })?;
-        Ok((ids, offsets))
+        all.shrink_to_fit();
+        Ok((PyArray(Mutex::new(Numbers::Ids(all))), PyArray(Mutex::new(Numbers::Offsets(offsets)))))
     }
 
     /// Encodes texts on several threads, some megabytes at a time. `work` is for some texts; `each` gets what it gives, in
@@ -873,21 +897,17 @@ fn text_of<'a, 'py>(text: &'a Bound<'py, PyAny>) -> PyResult<&'a Bound<'py, PySt
     string_of(text, || "text".to_string())
 }
 
-/// The strings of a list called `texts`, held: another thread may change the list while we work.
-fn strings<'py>(texts: &Bound<'py, PyList>) -> PyResult<Vec<Bound<'py, PyString>>> {
-    let texts = texts.iter().enumerate();
-    let string = |(index, text): (usize, Bound<'py, PyAny>)| {
-        string_of(&text, || format!("texts[{index}]"))?;
-        Ok(text.cast_into::<PyString>()?)
-    };
-    texts.map(string).collect()
-}
-
-/// Calls `f` with the bytes of these strings.
-fn with_texts<T>(texts: &Bound<'_, PyList>, f: impl FnOnce(&[&[u8]]) -> PyResult<T>) -> PyResult<T> {
-    let strings = strings(texts)?;
-    let bytes = strings.iter().map(bytes).collect::<PyResult<Vec<_>>>()?;
-    f(&bytes.iter().map(|text| &**text).collect::<Vec<_>>())
+/// Calls `f` with the bytes of texts.
+fn with_texts<T>(texts: &Bound<'_, PyTuple>, f: impl FnOnce(&[&[u8]]) -> PyResult<T>) -> PyResult<T> {
+    let texts: Vec<Borrowed<'_, '_, PyAny>> = texts.iter_borrowed().collect();
+    let mut spelled = Vec::with_capacity(texts.len());
+    for (index, text) in texts.iter().enumerate() {
+        if let Some(later) = texts.get(index + AHEAD) {
+            prefetch::object(later.as_ptr());
+        }
+        spelled.push(bytes(string_of(text, || format!("texts[{index}]"))?)?);
+    }
+    f(&spelled.iter().map(|text| &**text).collect::<Vec<_>>())
 }
 
 /// The strings of rules in generalized UTF-8, one behind the other.

@@ -178,5 +178,6 @@ impl<'t, F: FnMut(usize), const N: usize> Batch<'_, 't, F, N> {
             cache.put(lookup, &new[start..end]);
             start = end;
         }
+        cache.make_room();
     }
 }

@@ -1,6 +1,7 @@
 //! Words that were met before, and their tokens.
 
 use crate::hash;
+use crate::large_pages;
 use crate::packed_word::{self, Packed};
 use crate::prefetch;
 
@@ -17,22 +18,33 @@ pub struct Lookup<'a> {
 }
 
 /// Marks the slot of a long word; no table has so many.
-const IS_LONG: usize = 1 << 63;
+const IS_LONG: usize = 1 << (usize::BITS - 1);
 
 /// Words of up to 16 bytes that have at most four tokens. A word may stand in either of two slots, which share a cache
 /// line. It comes into the second one, and goes on to the first when it is met again: words that occur once, most of
 /// all, push out only each other. Longer words stand in slots four times as large, the last one that came to each.
 ///
-/// Both tables are arrays of plain numbers: these come zeroed from the system, and what is not used costs nothing.
+/// Few words are kept in small tables, as most tokenizers meet no more; many in large pages.
 #[derive(Debug)]
 pub struct WordCache {
+    tables: Tables,
+    room: usize, // for so many words, till the tables get their full size
+    most_bytes: usize,
+    seed: u64,
+}
+
+/// Both tables are arrays of plain numbers: these come zeroed from the system, and what is not used costs nothing.
+#[derive(Debug)]
+struct Tables {
     sets: Vec<u128>,
     skip: usize, // so many of `sets` are left out, so that each set is one cache line
     bits: u32,
     long: Vec<LongSlot>,
     long_bits: u32,
-    seed: u64,
 }
+
+/// What the small tables may take.
+const SMALL: usize = if cfg!(test) { 1 << 9 } else { 1 << 19 };
 
 /// Two slots: a word and its tokens, padded with `END`, and another word and its tokens.
 type Set = [u128; 4];
@@ -46,23 +58,25 @@ const RUN: usize = 64;
 
 const LINE: usize = 64;
 
-impl WordCache {
-    /// A cache that takes no more than so many bytes.
-    pub fn new(bytes: usize) -> WordCache {
+impl Tables {
+    /// Tables that take no more than so many bytes.
+    fn new(bytes: usize) -> Tables {
         let slots = |size: usize, bytes: usize| (bytes / size).checked_ilog2().unwrap_or(0).min(32);
         let bits = slots(size_of::<Set>(), (bytes / 4 * 3).saturating_sub(LINE));
         let long_bits = slots(size_of::<LongSlot>(), bytes / 4);
         let number = |bits: u32| if bits > 0 { 1_usize << bits } else { 0 };
         let sets = if bits > 0 { vec![0; 4 * number(bits) + 3] } else { Vec::new() };
         let skip = sets.as_ptr().addr().wrapping_neg() % LINE / size_of::<u128>();
-        WordCache {
+        let tables = Tables {
             skip: skip.min(sets.len()),
             sets,
             bits,
             long: vec![[0; 128]; number(long_bits)],
             long_bits,
-            seed: hash::seed(),
-        }
+        };
+        large_pages::ask(&tables.sets);
+        large_pages::ask(&tables.long);
+        tables
     }
 
     #[inline]
@@ -71,8 +85,48 @@ impl WordCache {
     }
 
     #[inline]
-    fn set_mut(&mut self, lookup: &Lookup<'_>) -> Option<&mut Set> {
-        self.sets[self.skip..].as_chunks_mut().0.get_mut(lookup.slot)
+    fn sets_mut(&mut self) -> &mut [Set] {
+        self.sets[self.skip..].as_chunks_mut().0
+    }
+
+    #[inline]
+    fn slot(&self, key: [u64; 2], seed: u64) -> usize {
+        hash::slot(key.hash(seed), self.bits.max(1))
+    }
+
+    #[inline]
+    fn long_slot(&self, word: &[u8], seed: u64) -> usize {
+        let hash = if self.long_bits > 0 { hash::bytes(seed, word) } else { 0 };
+        hash::slot(hash, self.long_bits.max(1))
+    }
+}
+
+impl WordCache {
+    /// A cache that takes no more than so many bytes.
+    pub fn new(bytes: usize) -> WordCache {
+        let tables = Tables::new(bytes.min(SMALL));
+        let room = if bytes > SMALL { tables.sets().len() } else { usize::MAX };
+        WordCache { tables, room, most_bytes: bytes, seed: hash::seed() }
+    }
+
+    /// Gives the tables their full size once the small ones are half full. What was looked up before is not to be used
+    /// any more.
+    pub fn make_room(&mut self) {
+        if self.room > 0 {
+            return;
+        }
+        self.room = usize::MAX;
+        let small = std::mem::replace(&mut self.tables, Tables::new(self.most_bytes));
+        for set in small.sets() {
+            for (place, [word, run]) in set.as_chunks().0.iter().enumerate().filter(|(_, slot)| slot[0] > 0) {
+                let slot = self.tables.slot(packed_word::halves(*word), self.seed);
+                self.tables.sets_mut()[slot].as_chunks_mut().0[place] = [*word, *run];
+            }
+        }
+        for word in small.long.iter().filter(|word| word[LENGTH] > 0) {
+            let slot = self.tables.long_slot(&word[..usize::from(word[LENGTH])], self.seed);
+            self.tables.long[slot] = *word;
+        }
     }
 
     /// Asks for the slot of the word `text[start..end]`, some time before it is needed.
@@ -81,8 +135,8 @@ impl WordCache {
         let word = &text[start..end];
         let (key, slot) = match packed_word::pack(text, start, end) {
             Some(key) => {
-                let slot = hash::slot(key.hash(self.seed), self.bits.max(1));
-                prefetch::ahead(self.sets(), slot);
+                let slot = self.tables.slot(key, self.seed);
+                prefetch::ahead(self.tables.sets(), slot);
                 (u128::from(key[1]) << 64 | u128::from(key[0]), slot)
             }
             None => (0, self.look_up_long(word)),
@@ -92,16 +146,15 @@ impl WordCache {
 
     #[inline(never)]
     fn look_up_long(&self, word: &[u8]) -> usize {
-        let hash = if self.long_bits > 0 { hash::bytes(self.seed, word) } else { 0 };
-        let slot = hash::slot(hash, self.long_bits.max(1));
-        prefetch::ahead(&self.long, slot);
+        let slot = self.tables.long_slot(word, self.seed);
+        prefetch::ahead(&self.tables.long, slot);
         slot | IS_LONG
     }
 
     /// The tokens of a short word that is in the cache.
     #[inline(always)]
     pub fn get(&mut self, lookup: &Lookup<'_>) -> Option<[u32; 4]> {
-        let [word, run, other, other_run] = self.set_mut(lookup)?;
+        let [word, run, other, other_run] = self.tables.sets_mut().get_mut(lookup.slot)?;
         if *word != lookup.key {
             if *other != lookup.key {
                 return None;
@@ -114,7 +167,7 @@ impl WordCache {
 
     /// The tokens of a long word, in the bytes of each.
     pub fn get_long(&self, lookup: &Lookup<'_>) -> Option<&[[u8; 4]]> {
-        let slot = self.long.get(lookup.slot ^ IS_LONG)?;
+        let slot = self.tables.long.get(lookup.slot ^ IS_LONG)?;
         let (length, symbols) = (usize::from(slot[LENGTH]), usize::from(slot[SYMBOLS]));
         let is_it = length > 0 && slot.get(..length) == Some(lookup.word);
         slot[RUN..].as_chunks().0.get(..symbols).filter(|_| is_it)
@@ -122,13 +175,14 @@ impl WordCache {
 
     /// Remembers the tokens of a word, if they fit.
     pub fn put(&mut self, lookup: &Lookup<'_>, run: &[u32]) {
-        if let Some([_, _, word, place]) = self.set_mut(lookup) {
+        self.room = self.room.saturating_sub(1);
+        if let Some([_, _, word, place]) = self.tables.sets_mut().get_mut(lookup.slot) {
             let mut symbols = [END; 4];
             if let Some(own) = symbols.get_mut(..run.len()) {
                 own.copy_from_slice(run);
                 (*word, *place) = (lookup.key, run_of(symbols));
             }
-        } else if let Some(slot) = self.long.get_mut(lookup.slot ^ IS_LONG)
+        } else if let Some(slot) = self.tables.long.get_mut(lookup.slot ^ IS_LONG)
             && let (Some(word), Ok(length)) =
                 (slot[..LENGTH].get_mut(..lookup.word.len()), u8::try_from(lookup.word.len()))
             && let Ok(symbols @ 0..=16) = u8::try_from(run.len())

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 from os import PathLike
-from typing import Literal, final
+from typing import Any, Literal, final
 
 __all__ = [
+    "Array",
     "Learner",
     "Model",
     "TextCounter",
@@ -113,18 +114,23 @@ class Tokenizer:
     def merges(self) -> list[list[str]]: ...
     def token_to_id(self, token: str) -> int | None: ...
     def tokenize(self, text: str) -> list[str]: ...
-    def tokenize_batch(self, texts: list[str], threads: int) -> list[list[str]]: ...
+    def tokenize_batch(self, texts: tuple[str, ...], threads: int) -> list[list[str]]: ...
     def encode(self, text: str) -> list[int]: ...
     def count(self, text: str) -> int: ...
-    def encode_batch(self, texts: list[str], threads: int) -> tuple[bytearray, bytearray]: ...
-    def count_batch(self, texts: list[str], threads: int) -> list[int]: ...
-    def encode_lines(
-        self, block: bytes, threads: int, name: str, first_line: int
-    ) -> tuple[bytearray, bytearray]:
+    def encode_batch(self, texts: tuple[str, ...], threads: int) -> tuple[Array, Array]: ...
+    def count_batch(self, texts: tuple[str, ...], threads: int) -> list[int]: ...
+    def encode_lines(self, block: bytes, threads: int, name: str, first_line: int) -> tuple[Array, Array]:
         """As ``encode_batch``, for the lines of UTF-8 bytes, of which each ends with a line feed.
 
         ``name`` and ``first_line`` stand for the block in messages.
         """
+
+@final
+class Array:
+    """Numbers that NumPy takes as they are: ``uint32`` ids or ``int64`` offsets."""
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]: ...
 
 def recovered_pairs(strings: list[str]) -> tuple[list[tuple[str, str]], list[str] | None]:
     """The pair that makes each string, best rank first; if there is none for one, what is left of that."""

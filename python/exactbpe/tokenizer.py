@@ -122,7 +122,7 @@ class Tokenizer:
         >>> Tokenizer([["l", "o"], ["lo", "w"]]).tokenize_batch(["low", "", "lo wol"])
         [['low'], [], ['lo', 'w', 'o', 'l']]
         """
-        return self._core.tokenize_batch(list(iterator("texts", texts)), cores(threads))
+        return self._core.tokenize_batch(_texts(texts), cores(threads))
 
     def encode(self, text: str) -> list[int]:
         """The ids of the tokens of ``text``.
@@ -148,8 +148,8 @@ class Tokenizer:
         """
         import numpy as np
 
-        ids, offsets = self._core.encode_batch(list(iterator("texts", texts)), cores(threads))
-        return np.frombuffer(ids, np.uint32), np.frombuffer(offsets, np.int64)
+        ids, offsets = self._core.encode_batch(_texts(texts), cores(threads))
+        return np.asarray(ids), np.asarray(offsets)
 
     def encode_file(
         self, path: PathLike, out: PathLike, offsets: PathLike | None = None, *, threads: int | None = None
@@ -191,10 +191,10 @@ class Tokenizer:
                 ids, ends = self._core.encode_lines(block, threads, os.fspath(name), lines + 1)
             except UnicodeDecodeError as error:
                 raise not_utf8(name, read + error.start) from None
-            writers[0].write(ids)
-            offsets = np.frombuffer(ends, np.int64)[1:] + tokens
+            writers[0].write(np.asarray(ids).data)
+            offsets = np.asarray(ends)[1:] + tokens
             if len(writers) > 1:
-                writers[1].write(offsets.data.cast("B"))
+                writers[1].write(offsets.data)
             tokens, lines, read = int(offsets[-1]), lines + len(offsets), read + len(block)
 
     def spans(self, text: str) -> list[Span]:
@@ -222,7 +222,7 @@ class Tokenizer:
 
     def count_batch(self, texts: Iterable[str], *, threads: int | None = None) -> list[int]:
         """`count` for each text."""
-        return self._core.count_batch(list(iterator("texts", texts)), cores(threads))
+        return self._core.count_batch(_texts(texts), cores(threads))
 
     # ------------------------------------------------------------------------------------ decoding
 
@@ -393,6 +393,11 @@ def _text(text: str) -> str:
     if not isinstance(text, str):
         raise not_a_str("text", text)
     return text
+
+
+def _texts(texts: Iterable[str]) -> tuple[str, ...]:
+    # A list is copied at once; the core holds what it works on, whatever becomes of the list.
+    return tuple(texts if isinstance(texts, list) else iterator("texts", texts))
 
 
 def _code_points(alphabet: Iterable[str]) -> list[int]:
