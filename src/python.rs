@@ -13,7 +13,7 @@ use crate::session::Session;
 use crate::text_counter::TextCounter;
 use crate::tokenizer::{Tokenizer, Unknown};
 use crate::word::Word;
-use crate::{chars, counts_file, large_pages, parallel, prefetch, whitespace};
+use crate::{chars, counts_file, parallel, prefetch, whitespace};
 use pyo3::exceptions::{PyMemoryError, PyOSError, PyOverflowError, PyTypeError, PyUnicodeDecodeError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -504,20 +504,17 @@ impl PyTokenizer {
         threads: usize,
     ) -> PyResult<Bound<'py, PyList>> {
         uncollected(py, || {
-            with_texts(texts, |texts| {
-                let strings = self.strings(py)?;
-                let all = PyList::empty(py);
-                let work = |texts: &[&[u8]], session: &mut Session| Ok(self.symbols_of_all(texts, session));
-                let refused = self.batch(py, texts, threads, &work, |(symbols, ends)| {
-                    let mut start = 0;
-                    ends.into_iter().try_for_each(|end| {
-                        let of_text = std::mem::replace(&mut start, end)..end;
-                        all.append(self.tokens(py, &symbols, of_text, strings)?)
-                    })
-                })?;
-                debug_assert!(refused.is_ok(), "tokens refuse nothing");
-                Ok(all)
-            })
+            let strings = self.strings(py)?;
+            let all = PyList::empty(py);
+            let work = |texts: &[&[u8]], session: &mut Session| Ok(self.symbols_of_all(texts, session));
+            self.batch(py, spelled(&held(texts)), &nth_text, threads, &work, |(symbols, ends)| {
+                let mut start = 0;
+                ends.into_iter().try_for_each(|end| {
+                    let of_text = std::mem::replace(&mut start, end)..end;
+                    all.append(self.tokens(py, &symbols, of_text, strings)?)
+                })
+            })?;
+            Ok(all)
         })
     }
 
@@ -541,13 +538,7 @@ impl PyTokenizer {
         texts: &Bound<'_, PyTuple>,
         threads: usize,
     ) -> PyResult<(PyArray, PyArray)> {
-        with_texts(texts, |texts| {
-            let refusal = |index: usize| {
-                let error = self.unknown(py, texts[index]);
-                bpe_error(py, format!("texts[{index}]: {}", error.value(py)))
-            };
-            self.encode_all(py, texts, threads, &refusal)
-        })
+        self.encode_all(py, spelled(&held(texts)), &nth_text, threads)
     }
 
     /// The same for the lines of a block of UTF-8, of which each ends with a line feed; `name` and `first_line` stand
@@ -563,13 +554,10 @@ impl PyTokenizer {
         if let Err(error) = std::str::from_utf8(block) {
             return Err(PyUnicodeDecodeError::new_err_from_utf8(py, block, error));
         }
-        let mut lines: Vec<&[u8]> = block.split(|&byte| byte == b'\n').collect();
-        lines.pop(); // behind the last line feed
-        let refusal = |index: usize| {
-            let error = self.unknown(py, lines[index]);
-            bpe_error(py, format!("{name}, line {}: {}", first_line + index, error.value(py)))
-        };
-        self.encode_all(py, &lines, threads, &refusal)
+        let lines = block.split_inclusive(|&byte| byte == b'\n');
+        let lines = lines.map(|line| Ok(Cow::Borrowed(line.strip_suffix(b"\n").unwrap_or(line))));
+        let nth_line = |index| format!("{name}, line {}", first_line + index);
+        self.encode_all(py, lines, &nth_line, threads)
     }
 
     fn count_batch(
@@ -578,21 +566,18 @@ impl PyTokenizer {
         texts: &Bound<'_, PyTuple>,
         threads: usize,
     ) -> PyResult<Vec<usize>> {
-        with_texts(texts, |texts| {
-            let mut counts = Vec::with_capacity(texts.len());
-            let count = |texts: &[&[u8]], session: &mut Session| {
-                let (symbols, ends) = self.symbols_of_all(texts, session);
-                let mut start = 0;
-                let one = |end| self.tokenizer.count(&symbols[std::mem::replace(&mut start, end)..end]);
-                Ok(ends.into_iter().map(one).collect::<Vec<_>>())
-            };
-            let refused = self.batch(py, texts, threads, &count, |made| {
-                counts.extend(made);
-                Ok(())
-            })?;
-            debug_assert!(refused.is_ok(), "counting refuses nothing");
-            Ok(counts)
-        })
+        let mut counts = Vec::with_capacity(texts.len());
+        let count = |texts: &[&[u8]], session: &mut Session| {
+            let (symbols, ends) = self.symbols_of_all(texts, session);
+            let mut start = 0;
+            let one = |end| self.tokenizer.count(&symbols[std::mem::replace(&mut start, end)..end]);
+            Ok(ends.into_iter().map(one).collect::<Vec<_>>())
+        };
+        self.batch(py, spelled(&held(texts)), &nth_text, threads, &count, |made| {
+            counts.extend(made);
+            Ok(())
+        })?;
+        Ok(counts)
     }
 }
 
@@ -783,54 +768,59 @@ impl PyTokenizer {
     }
 
     /// The ids of all texts, and where those of each begin and the last end.
-    fn encode_all(
+    fn encode_all<'a>(
         &self,
         py: Python<'_>,
-        texts: &[&[u8]],
+        texts: impl Iterator<Item = PyResult<Cow<'a, [u8]>>>,
+        name: &dyn Fn(usize) -> String,
         threads: usize,
-        refusal: &dyn Fn(usize) -> PyErr,
     ) -> PyResult<(PyArray, PyArray)> {
-        let likely = |texts: &[&[u8]]| texts.iter().map(|text| text.len()).sum::<usize>() / 4;
+        let (mut all, mut offsets) = (Vec::new(), vec![0]);
         let encode = |texts: &[&[u8]], session: &mut Session| {
-            let (mut ids, mut ends) = (Vec::with_capacity(likely(texts)), Vec::with_capacity(texts.len()));
+            let bytes: usize = texts.iter().map(|text| text.len()).sum();
+            let (mut ids, mut ends) = (Vec::with_capacity(bytes / 4), Vec::with_capacity(texts.len()));
             self.tokenizer.encode(texts, session, &mut ids, &mut ends)?;
             Ok((ids, ends))
         };
-        let mut all = Vec::with_capacity(likely(texts));
-        large_pages::ask(all.spare_capacity_mut());
-        let mut offsets = Vec::with_capacity(texts.len() + 1);
-        offsets.push(0);
-        let refused = self.batch(py, texts, threads, &encode, |(ids, ends)| {
+        self.batch(py, texts, name, threads, &encode, |(ids, ends)| {
             let start = all.len();
             offsets.extend(ends.into_iter().map(|end| i64::try_from(start + end).unwrap_or(i64::MAX)));
             all.extend_from_slice(&ids);
             Ok(())
         })?;
-        refused.map_err(refusal)?;
         all.shrink_to_fit();
         Ok((PyArray(Mutex::new(Numbers::Ids(all))), PyArray(Mutex::new(Numbers::Offsets(offsets)))))
     }
 
     /// Encodes texts on several threads, some megabytes at a time. `work` is for some texts; `each` gets what it gives, in
-    /// order. `Err` is the index of a text that is refused.
-    fn batch<R: Send>(
+    /// order. A refusal begins with the `name` of its text.
+    fn batch<'a, R: Send>(
         &self,
         py: Python<'_>,
-        texts: &[&[u8]],
+        mut texts: impl Iterator<Item = PyResult<Cow<'a, [u8]>>>,
+        name: &dyn Fn(usize) -> String,
         threads: usize,
         work: &Work<'_, R>,
         mut each: impl FnMut(R) -> PyResult<()>,
-    ) -> PyResult<Result<(), usize>> {
+    ) -> PyResult<()> {
         let mut done = 0;
-        while done < texts.len() {
+        loop {
             let mut groups = Vec::with_capacity(threads * GROUPS);
-            while done < texts.len() && groups.len() < threads * GROUPS {
-                let (start, mut size) = (done, 0);
-                while done < texts.len() && size < GROUP {
-                    size += texts[done].len() + 16;
-                    done += 1;
+            while groups.len() < threads * GROUPS {
+                let (mut group, mut size) = (Vec::new(), 0);
+                while size < GROUP
+                    && let Some(text) = texts.next().transpose()?
+                {
+                    size += text.len() + 16;
+                    group.push(text);
                 }
-                groups.push(start..done);
+                if group.is_empty() {
+                    break;
+                }
+                groups.push(group);
+            }
+            if groups.is_empty() {
+                return Ok(());
             }
             let next = AtomicUsize::new(0);
             let take_turns = |session: &mut Session| {
@@ -838,23 +828,26 @@ impl PyTokenizer {
                 loop {
                     let number = next.fetch_add(1, Ordering::Relaxed);
                     let Some(group) = groups.get(number) else { return results };
-                    let refused = |index| group.start + index;
-                    results.push((number, work(&texts[group.clone()], session).map_err(refused)));
+                    let texts: Vec<&[u8]> = group.iter().map(|text| &**text).collect();
+                    results.push((number, work(&texts, session)));
                 }
             };
             let mut workers = vec![(); threads.min(groups.len())];
             let results = py.detach(|| parallel::run(&mut workers, |()| self.with_session(take_turns)));
             let mut results: Vec<_> = results.into_iter().flatten().collect();
             results.sort_unstable_by_key(|&(number, _)| number);
-            for (_, result) in results {
+            for ((_, result), group) in results.into_iter().zip(&groups) {
                 match result {
                     Ok(result) => each(result)?,
-                    Err(refused) => return Ok(Err(refused)),
+                    Err(index) => {
+                        let (error, name) = (self.unknown(py, &group[index]), name(done + index));
+                        return Err(bpe_error(py, format!("{name}: {}", error.value(py))));
+                    }
                 }
+                done += group.len();
             }
             py.check_signals()?;
         }
-        Ok(Ok(()))
     }
 
     /// The refusal of a text with a character that has no id.
@@ -897,17 +890,24 @@ fn text_of<'a, 'py>(text: &'a Bound<'py, PyAny>) -> PyResult<&'a Bound<'py, PySt
     string_of(text, || "text".to_string())
 }
 
-/// Calls `f` with the bytes of texts.
-fn with_texts<T>(texts: &Bound<'_, PyTuple>, f: impl FnOnce(&[&[u8]]) -> PyResult<T>) -> PyResult<T> {
-    let texts: Vec<Borrowed<'_, '_, PyAny>> = texts.iter_borrowed().collect();
-    let mut spelled = Vec::with_capacity(texts.len());
-    for (index, text) in texts.iter().enumerate() {
+/// The texts of a tuple.
+fn held<'a, 'py>(texts: &'a Bound<'py, PyTuple>) -> Vec<Borrowed<'a, 'py, PyAny>> {
+    texts.iter_borrowed().collect()
+}
+
+/// The bytes of texts.
+fn spelled<'a>(texts: &'a [Borrowed<'_, '_, PyAny>]) -> impl Iterator<Item = PyResult<Cow<'a, [u8]>>> {
+    texts.iter().enumerate().map(|(index, text)| {
         if let Some(later) = texts.get(index + AHEAD) {
             prefetch::object(later.as_ptr());
         }
-        spelled.push(bytes(string_of(text, || format!("texts[{index}]"))?)?);
-    }
-    f(&spelled.iter().map(|text| &**text).collect::<Vec<_>>())
+        bytes(string_of(text, || nth_text(index))?)
+    })
+}
+
+/// What a text is called in messages.
+fn nth_text(index: usize) -> String {
+    format!("texts[{index}]")
 }
 
 /// The strings of rules in generalized UTF-8, one behind the other.
