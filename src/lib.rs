@@ -23,6 +23,7 @@ pub mod dealt_words;
 pub mod encode;
 pub mod error;
 pub mod hash;
+pub mod in_order;
 pub mod joined;
 pub mod large_pages;
 pub mod layout;

@@ -6,6 +6,7 @@
 use crate::count::WordCounts;
 use crate::encode::{Encoder, Pair, UNKNOWN};
 use crate::error::Error;
+use crate::in_order::InOrder;
 use crate::joined;
 use crate::learn::{Goal, Learner, Stopped};
 use crate::model_text::{self, Model};
@@ -13,7 +14,7 @@ use crate::session::Session;
 use crate::text_counter::TextCounter;
 use crate::tokenizer::{Tokenizer, Unknown};
 use crate::word::Word;
-use crate::{chars, counts_file, parallel, prefetch, whitespace};
+use crate::{chars, counts_file, prefetch, whitespace};
 use pyo3::exceptions::{PyMemoryError, PyOSError, PyOverflowError, PyTypeError, PyUnicodeDecodeError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -23,7 +24,6 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::ops::Range;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ const AHEAD: usize = 16;
 /// The threads of a batch take texts of this size together, again and again.
 const GROUP: usize = 1 << 18;
 
-/// Ctrl-C is obeyed when each thread has had about so many of them: some hundredths of a second.
+/// For each thread so many of them are made ready.
 const GROUPS: usize = 8;
 
 #[pymodule(gil_used = false)]
@@ -803,51 +803,59 @@ impl PyTokenizer {
         work: &Work<'_, R>,
         mut each: impl FnMut(R) -> PyResult<()>,
     ) -> PyResult<()> {
-        let mut done = 0;
-        loop {
-            let mut groups = Vec::with_capacity(threads * GROUPS);
-            while groups.len() < threads * GROUPS {
-                let (mut group, mut size) = (Vec::new(), 0);
-                while size < GROUP
-                    && let Some(text) = texts.next().transpose()?
-                {
-                    size += text.len() + 16;
-                    group.push(text);
-                }
-                if group.is_empty() {
-                    break;
-                }
-                groups.push(group);
-            }
-            if groups.is_empty() {
-                return Ok(());
-            }
-            let next = AtomicUsize::new(0);
-            let take_turns = |session: &mut Session| {
-                let mut results = Vec::new();
+        let jobs = InOrder::default();
+        let work = |session: &mut Session, group: Vec<Cow<'a, [u8]>>| {
+            let result = work(&group.iter().map(|text| &**text).collect::<Vec<_>>(), session);
+            (group, result)
+        };
+        std::thread::scope(|scope| {
+            let mut others = Vec::new();
+            let mut feed = || {
+                let (mut refused, mut done) = (None, 0);
                 loop {
-                    let number = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(group) = groups.get(number) else { return results };
-                    let texts: Vec<&[u8]> = group.iter().map(|text| &**text).collect();
-                    results.push((number, work(&texts, session)));
-                }
-            };
-            let mut workers = vec![(); threads.min(groups.len())];
-            let results = py.detach(|| parallel::run(&mut workers, |()| self.with_session(take_turns)));
-            let mut results: Vec<_> = results.into_iter().flatten().collect();
-            results.sort_unstable_by_key(|&(number, _)| number);
-            for ((_, result), group) in results.into_iter().zip(&groups) {
-                match result {
-                    Ok(result) => each(result)?,
-                    Err(index) => {
-                        let (error, name) = (self.unknown(py, &group[index]), name(done + index));
-                        return Err(bpe_error(py, format!("{name}: {}", error.value(py))));
+                    // What is wrong with a text is said when those before it are done.
+                    while refused.is_none() && jobs.pending() < threads * GROUPS {
+                        let (group, error) = group_of(&mut texts);
+                        refused = error;
+                        if group.is_empty() {
+                            break;
+                        }
+                        jobs.add(group);
+                    }
+                    if jobs.pending() == 0 {
+                        return refused.map_or(Ok(()), Err);
+                    }
+                    while others.len() + 1 < threads && others.len() + 1 < jobs.waiting() {
+                        others.push(scope.spawn(|| {
+                            self.with_session(|session| jobs.serve(|group| work(session, group)));
+                        }));
+                    }
+                    py.detach(|| {
+                        self.with_session(|session| jobs.work(|group| work(session, group))) || {
+                            jobs.wait();
+                            true
+                        }
+                    });
+                    while let Some((group, result)) = jobs.take() {
+                        match result {
+                            Ok(result) => each(result)?,
+                            Err(index) => {
+                                let (error, name) = (self.unknown(py, &group[index]), name(done + index));
+                                return Err(bpe_error(py, format!("{name}: {}", error.value(py))));
+                            }
+                        }
+                        done += group.len();
+                    }
+                    py.check_signals()?;
+                    if others.iter().any(|other| other.is_finished()) {
+                        return Ok(()); // it panicked, and the scope says so
                     }
                 }
-                done += group.len();
-            }
-            py.check_signals()?;
-        }
+            };
+            let result = feed();
+            jobs.close();
+            result
+        })
     }
 
     /// The refusal of a text with a character that has no id.
@@ -903,6 +911,25 @@ fn spelled<'a>(texts: &'a [Borrowed<'_, '_, PyAny>]) -> impl Iterator<Item = PyR
         }
         bytes(string_of(text, || nth_text(index))?)
     })
+}
+
+/// The next texts, enough for a thread to work on at a time; and what is wrong with the one behind them, if it is that
+/// which ends them.
+fn group_of<'a>(
+    texts: &mut impl Iterator<Item = PyResult<Cow<'a, [u8]>>>,
+) -> (Vec<Cow<'a, [u8]>>, Option<PyErr>) {
+    let (mut group, mut size) = (Vec::new(), 0);
+    while size < GROUP {
+        match texts.next() {
+            Some(Ok(text)) => {
+                size += text.len() + 16;
+                group.push(text);
+            }
+            Some(Err(error)) => return (group, Some(error)),
+            None => break,
+        }
+    }
+    (group, None)
 }
 
 /// What a text is called in messages.
