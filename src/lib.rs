@@ -13,6 +13,8 @@
 //! Inside `encode`, `names` and `ranks` are the compiled rules, `short_word` and `long_word` the two roads of a word;
 //! the `session` of a `tokenizer` cuts words at `seams` and remembers them in a `word_cache`. `model_text` reads files of
 //! trained merges, `joined` makes pairs of ranked strings.
+//!
+//! `parallel` and `jobs` put threads to work, `prefetch` and `large_pages` ask for memory.
 
 pub mod arena_words;
 pub mod chars;
@@ -23,7 +25,7 @@ pub mod dealt_words;
 pub mod encode;
 pub mod error;
 pub mod hash;
-pub mod in_order;
+pub mod jobs;
 pub mod joined;
 pub mod large_pages;
 pub mod layout;

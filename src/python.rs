@@ -6,7 +6,7 @@
 use crate::count::WordCounts;
 use crate::encode::{Encoder, Pair, UNKNOWN};
 use crate::error::Error;
-use crate::in_order::InOrder;
+use crate::jobs::Jobs;
 use crate::joined;
 use crate::learn::{Goal, Learner, Stopped};
 use crate::model_text::{self, Model};
@@ -503,19 +503,19 @@ impl PyTokenizer {
         texts: &Bound<'py, PyTuple>,
         threads: usize,
     ) -> PyResult<Bound<'py, PyList>> {
-        uncollected(py, || {
-            let strings = self.strings(py)?;
-            let all = PyList::empty(py);
-            let work = |texts: &[&[u8]], session: &mut Session| Ok(self.symbols_of_all(texts, session));
-            self.batch(py, spelled(&held(texts)), &nth_text, threads, &work, |(symbols, ends)| {
-                let mut start = 0;
+        let strings = self.strings(py)?;
+        let all = PyList::empty(py);
+        let work = |texts: &[&[u8]], session: &mut Session| Ok(self.symbols_of_all(texts, session));
+        self.batch(py, spelled(&held(texts)), &nth_text, threads, &work, |(symbols, ends)| {
+            let mut start = 0;
+            uncollected(py, || {
                 ends.into_iter().try_for_each(|end| {
                     let of_text = std::mem::replace(&mut start, end)..end;
                     all.append(self.tokens(py, &symbols, of_text, strings)?)
                 })
-            })?;
-            Ok(all)
-        })
+            })
+        })?;
+        Ok(all)
     }
 
     fn encode(&self, py: Python<'_>, text: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
@@ -803,7 +803,7 @@ impl PyTokenizer {
         work: &Work<'_, R>,
         mut each: impl FnMut(R) -> PyResult<()>,
     ) -> PyResult<()> {
-        let jobs = InOrder::default();
+        let jobs = Jobs::default();
         let work = |session: &mut Session, group: Vec<Cow<'a, [u8]>>| {
             let result = work(&group.iter().map(|text| &**text).collect::<Vec<_>>(), session);
             (group, result)
@@ -869,16 +869,20 @@ impl PyTokenizer {
     }
 }
 
-/// Calls `f` with Python's garbage collector at rest. It would run each time some hundred lists are made, look
-/// at all of them over and over, and find nothing: they hold only strings.
-fn uncollected<T>(py: Python<'_>, f: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
-    let collector = py.import("gc")?;
-    if !collector.call_method0("isenabled")?.extract::<bool>()? {
-        return f();
-    }
-    collector.call_method0("disable")?;
+/// Calls `f`, which must not let go of the GIL, with Python's garbage collector at rest. It would run each time some hundred
+/// lists are made, look at all of them over and over, and find nothing: they hold only strings.
+#[allow(
+    unsafe_code,
+    reason = "the module `gc` makes objects at each call, and so runs the collector between two batches"
+)]
+fn uncollected<T>(_: Python<'_>, f: impl FnOnce() -> T) -> T {
+    // SAFETY: the GIL is held.
+    let was_on = unsafe { pyo3::ffi::PyGC_Disable() } == 1;
     let result = f();
-    collector.call_method0("enable")?;
+    if was_on {
+        // SAFETY: as before.
+        unsafe { pyo3::ffi::PyGC_Enable() };
+    }
     result
 }
 

@@ -158,3 +158,33 @@ impl Ranks {
         (hash::slot(hash, self.bits), (hash << self.bits >> u32::BITS) as u32)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashMap;
+
+    #[test]
+    fn every_pair_has_its_lowest_rank_and_no_other_has_one() {
+        for (rules, symbols) in [(0, 1), (1, 1), (40, 3), (3_000, 90), (20_000, 70_000), (20_000, 1 << 23)] {
+            let mut state = 1_u64;
+            let mut random = || {
+                state = hash::mix(state ^ 0x9e37_79b9, 0xd1b5_4a32_d192_ed03).wrapping_add(1);
+                u32::try_from(state % symbols).unwrap()
+            };
+            let rules: Vec<Rule> =
+                (0..rules).map(|_| Rule { left: random(), right: random(), joined: 0 }).collect();
+            let mut expected = HashMap::new();
+            for (rank, rule) in (0..).zip(&rules) {
+                expected.entry((rule.left, rule.right)).or_insert(rank);
+            }
+            let others: Vec<_> = (0..20_000).map(|_| (random(), random())).collect();
+            let unknown = [(u32::MAX, 0), (0, u32::MAX), (1 << 31, 1 << 31)];
+            let ranks = Ranks::new(rules, 1);
+            for pair in expected.keys().chain(&others).chain(&unknown) {
+                let rank = expected.get(pair).copied().unwrap_or(NONE);
+                assert_eq!(ranks.get(pair.0, pair.1), rank, "{pair:?} of {symbols}");
+            }
+        }
+    }
+}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import gc
 import os
+import pickle
 import random
 import subprocess
 import sys
@@ -229,6 +230,36 @@ def test_a_large_batch(threads: int) -> None:
     assert np.diff(offsets).tolist() == lengths == tokenizer.count_batch(texts, threads=threads)
     assert ids.tolist() == list(chain(*map(tokenizer.encode, texts)))
     assert tokenizer.tokenize_batch(texts, threads=threads) == [*map(tokenizer.tokenize, texts)]
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+@pytest.mark.parametrize("first", [0, 3, 30_000])
+def test_the_first_unfit_text_is_refused(threads: int, first: int) -> None:
+    """Whatever is wrong with it, and whatever comes behind: texts are looked at while others are encoded."""
+    tokenizer = Tokenizer([("a", "b")])
+    fit: list[Any] = ["ab ba " * 20] * first
+    tail: list[Any] = ["ab"] * 40_000
+    wrong: list[Any]
+    for wrong in (["é", 3], ["é", "ab", None]):
+        with pytest.raises(BPEError, match=rf"texts\[{first}\]: the character 'é'"):
+            tokenizer.encode_batch([*fit, *wrong, *tail], threads=threads)
+    for batch in (tokenizer.encode_batch, tokenizer.tokenize_batch, tokenizer.count_batch):
+        with pytest.raises(TypeError, match=rf"texts\[{first}\] must be a str, not int"):
+            batch([*fit, 3, *tail, "é"], threads=threads)
+
+
+def test_arrays_of_ids_are_ordinary_ones() -> None:
+    """They hold on to their memory themselves, and can be written to."""
+    tokenizer = Tokenizer([("a", "b")])
+    ids, offsets = tokenizer.encode_batch(["ab a", "", "b"])
+    again, _ = tokenizer.encode_batch(["ab a", "", "b"])
+    del tokenizer
+    gc.collect()
+    assert (ids.tolist(), offsets.tolist()) == ([2, 0, 1], [0, 2, 2, 3])
+    assert (ids.dtype, offsets.dtype) == (np.uint32, np.int64)
+    ids += 1
+    assert (ids.tolist(), again.tolist()) == ([3, 1, 2], [2, 0, 1])
+    assert pickle.loads(pickle.dumps(offsets)).tolist() == [0, 2, 2, 3]
 
 
 def test_empty_batches_and_texts() -> None:

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// Jobs that wait, and results that wait for those before them.
 #[derive(Debug)]
-pub struct InOrder<J, R> {
+pub struct Jobs<J, R> {
     state: Mutex<State<J, R>>,
     changed: Condvar,
 }
@@ -23,15 +23,15 @@ struct State<J, R> {
 /// Whoever waits looks up this often whether the others still live.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-impl<J, R> Default for InOrder<J, R> {
-    fn default() -> InOrder<J, R> {
+impl<J, R> Default for Jobs<J, R> {
+    fn default() -> Jobs<J, R> {
         let state =
             State { jobs: VecDeque::new(), results: BTreeMap::new(), added: 0, taken: 0, is_closed: false };
-        InOrder { state: Mutex::new(state), changed: Condvar::new() }
+        Jobs { state: Mutex::new(state), changed: Condvar::new() }
     }
 }
 
-impl<J, R> InOrder<J, R> {
+impl<J, R> Jobs<J, R> {
     fn state(&self) -> MutexGuard<'_, State<J, R>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn results_come_in_the_order_of_the_jobs() {
         for threads in 0..4 {
-            let jobs = InOrder::default();
+            let jobs = Jobs::default();
             let work = |job: usize| {
                 std::thread::sleep(Duration::from_micros(job as u64 * 7919 % 300));
                 job * 2
