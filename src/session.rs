@@ -53,44 +53,11 @@ impl Session {
         end: impl FnMut(usize),
     ) {
         match texts {
-            [text] if text.len() < SHORT => self.symbols_by::<SMALL_BATCH>(encoder, prefix, texts, out, end),
-            _ => self.symbols_by::<BATCH>(encoder, prefix, texts, out, end),
+            [text] if text.len() < SHORT => {
+                Batch::<_, SMALL_BATCH>::new(encoder, prefix, self, out, end).run(texts)
+            }
+            _ => Batch::<_, BATCH>::new(encoder, prefix, self, out, end).run(texts),
         }
-    }
-
-    /// Does so, with `N` words in a batch.
-    fn symbols_by<const N: usize>(
-        &mut self,
-        encoder: &Encoder,
-        prefix: &[u8],
-        texts: &[&[u8]],
-        out: &mut Vec<u32>,
-        end: impl FnMut(usize),
-    ) {
-        self.text_ends.clear();
-        let mut batch = Batch {
-            encoder,
-            prefix,
-            session: self,
-            out,
-            end,
-            lookups: [Lookup::default(); N],
-            n: 0,
-            found: [[END; 4]; N],
-            missing: [0; N],
-        };
-        for text in texts {
-            whitespace::for_each_word(text, |start, stop| {
-                // Pieces of a word are words, but for the prefix.
-                if stop - start <= MOST_WHOLE || !prefix.is_empty() {
-                    batch.add(text, start, stop);
-                } else {
-                    batch.add_pieces(text, start, stop);
-                }
-            });
-            batch.session.text_ends.push(batch.n);
-        }
-        batch.resolve();
     }
 }
 
@@ -107,7 +74,36 @@ struct Batch<'a, 't, F, const N: usize> {
     missing: [usize; N],  // the places of words that are not there
 }
 
-impl<'t, F: FnMut(usize), const N: usize> Batch<'_, 't, F, N> {
+impl<'a, 't, F: FnMut(usize), const N: usize> Batch<'a, 't, F, N> {
+    fn new(
+        encoder: &'a Encoder,
+        prefix: &'a [u8],
+        session: &'a mut Session,
+        out: &'a mut Vec<u32>,
+        end: F,
+    ) -> Batch<'a, 't, F, N> {
+        let (lookups, found, missing) = ([Lookup::default(); N], [[END; 4]; N], [0; N]);
+        Batch { encoder, prefix, session, out, end, lookups, n: 0, found, missing }
+    }
+
+    /// Appends the tokens of texts.
+    fn run(mut self, texts: &[&'t [u8]]) {
+        self.session.text_ends.clear();
+        for text in texts {
+            whitespace::for_each_word(text, |start, stop| {
+                // Pieces of a word are words, but for the prefix.
+                if stop - start <= MOST_WHOLE || !self.prefix.is_empty() {
+                    self.add(text, start, stop);
+                } else {
+                    self.add_pieces(text, start, stop);
+                }
+            });
+            self.session.text_ends.push(self.n);
+        }
+        self.resolve();
+    }
+
+    /// Adds the word `text[start..end]`.
     #[inline(always)]
     fn add(&mut self, text: &'t [u8], start: usize, end: usize) {
         self.lookups[self.n] = self.session.cache.look_up(text, start, end);
@@ -117,11 +113,13 @@ impl<'t, F: FnMut(usize), const N: usize> Batch<'_, 't, F, N> {
         }
     }
 
+    /// Adds the pieces of that word.
     #[inline(never)]
     fn add_pieces(&mut self, text: &'t [u8], start: usize, end: usize) {
         self.encoder.seams().for_each_piece(text, start, end, |start, end| self.add(text, start, end));
     }
 
+    /// Appends the tokens of the words that were added.
     #[inline(never)]
     fn resolve(&mut self) {
         let lookups = &self.lookups[..std::mem::take(&mut self.n)];
