@@ -505,10 +505,11 @@ impl PyTokenizer {
     ) -> PyResult<Bound<'py, PyList>> {
         let strings = self.strings(py)?;
         let all = PyList::empty(py);
+        let collector = py.import("gc")?;
         let work = |texts: &[&[u8]], session: &mut Session| Ok(self.symbols_of_all(texts, session));
         self.batch(py, spelled(&held(texts)), &nth_text, threads, &work, |(symbols, ends)| {
             let mut start = 0;
-            uncollected(py, || {
+            uncollected(&collector, || {
                 ends.into_iter().try_for_each(|end| {
                     let of_text = std::mem::replace(&mut start, end)..end;
                     all.append(self.tokens(py, &symbols, of_text, strings)?)
@@ -870,19 +871,15 @@ impl PyTokenizer {
 }
 
 /// Calls `f`, which must not let go of the GIL, with Python's garbage collector at rest. It would run each time some hundred
-/// lists are made, look at all of them over and over, and find nothing: they hold only strings.
-#[allow(
-    unsafe_code,
-    reason = "the module `gc` makes objects at each call, and so runs the collector between two batches"
-)]
-fn uncollected<T>(_: Python<'_>, f: impl FnOnce() -> T) -> T {
-    // SAFETY: the GIL is held.
-    let was_on = unsafe { pyo3::ffi::PyGC_Disable() } == 1;
-    let result = f();
-    if was_on {
-        // SAFETY: as before.
-        unsafe { pyo3::ffi::PyGC_Enable() };
+/// lists are made, look at all of them over and over, and find nothing: they hold only strings. Its module is imported
+/// beforehand: to import it makes objects, and so lets the collector run between two calls.
+fn uncollected<T>(collector: &Bound<'_, PyModule>, f: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
+    if !collector.call_method0("isenabled")?.extract::<bool>()? {
+        return f();
     }
+    collector.call_method0("disable")?;
+    let result = f();
+    collector.call_method0("enable")?;
     result
 }
 

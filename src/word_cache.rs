@@ -109,8 +109,8 @@ impl WordCache {
         WordCache { tables, room, most_bytes: bytes, seed: hash::seed() }
     }
 
-    /// Gives the tables their full size once the small ones are half full. What was looked up before is not to be used
-    /// any more.
+    /// Gives the tables their full size once the small ones are half full; for a moment there are both. What was looked up
+    /// before is not to be used any more.
     pub fn make_room(&mut self) {
         if self.room > 0 {
             return;

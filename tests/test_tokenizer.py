@@ -206,14 +206,26 @@ def test_a_batch_is_its_texts(batch: tuple[list[str], list[Pair]], threads: int,
 
 @pytest.mark.parametrize("collecting", [True, False])
 def test_the_garbage_collector_is_left_as_it_was(collecting: bool) -> None:
-    """While tokens are put into lists it rests."""
+    """While tokens are put into lists it rests, in batches of some megabytes too."""
     before = gc.isenabled()
+    collections: list[str] = []
+
+    def note(phase: str, info: dict[str, int]) -> None:
+        collections.append(phase)
+
+    tokenizer, some = Tokenizer([("a", "b")]), ["ab a " * 10] * 100_000
     try:
         gc.enable() if collecting else gc.disable()
-        assert Tokenizer([("a", "b")]).tokenize_batch(["ab a"] * 50_000) == [["ab", "a"]] * 50_000
+        gc.collect()
+        gc.callbacks.append(note)
+        tokens = tokenizer.tokenize_batch(some, threads=1)
+        during = len(collections)
         assert gc.isenabled() is collecting
+        assert during == 0
     finally:
+        gc.callbacks.remove(note)
         gc.enable() if before else gc.disable()
+    assert tokens == [["ab", "a"] * 10] * 100_000
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 8])
