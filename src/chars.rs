@@ -71,7 +71,7 @@ pub struct CharMap {
 impl Default for CharMap {
     fn default() -> CharMap {
         // Page 0 of `values` belongs to all code points that have no page of their own; it stays zero. Page 1 is that of
-        // ASCII, which is found without `pages`.
+        // the first 256, ASCII among them, which are found without `pages`.
         let mut pages = vec![0; 0x11_0000 / PAGE];
         pages[0] = 1;
         CharMap { pages, values: vec![0; 2 * PAGE], blocks: vec![0] }

@@ -30,7 +30,6 @@ pub struct WordCache {
     tables: Tables,
     room: usize, // for so many words, till the tables get their full size
     most_bytes: usize,
-    seed: u64,
 }
 
 /// Both tables are arrays of plain numbers: these come zeroed from the system, and what is not used costs nothing.
@@ -41,6 +40,7 @@ struct Tables {
     bits: u32,
     long: Vec<LongSlot>,
     long_bits: u32,
+    seed: u64,
 }
 
 /// What the small tables may take.
@@ -73,6 +73,7 @@ impl Tables {
             bits,
             long: vec![[0; 128]; number(long_bits)],
             long_bits,
+            seed: hash::seed(),
         };
         large_pages::ask(&tables.sets);
         large_pages::ask(&tables.long);
@@ -90,13 +91,13 @@ impl Tables {
     }
 
     #[inline]
-    fn slot(&self, key: [u64; 2], seed: u64) -> usize {
-        hash::slot(key.hash(seed), self.bits.max(1))
+    fn slot(&self, key: [u64; 2]) -> usize {
+        hash::slot(key.hash(self.seed), self.bits.max(1))
     }
 
     #[inline]
-    fn long_slot(&self, word: &[u8], seed: u64) -> usize {
-        let hash = if self.long_bits > 0 { hash::bytes(seed, word) } else { 0 };
+    fn long_slot(&self, word: &[u8]) -> usize {
+        let hash = if self.long_bits > 0 { hash::bytes(self.seed, word) } else { 0 };
         hash::slot(hash, self.long_bits.max(1))
     }
 }
@@ -106,7 +107,7 @@ impl WordCache {
     pub fn new(bytes: usize) -> WordCache {
         let tables = Tables::new(bytes.min(SMALL));
         let room = if bytes > SMALL { tables.sets().len() } else { usize::MAX };
-        WordCache { tables, room, most_bytes: bytes, seed: hash::seed() }
+        WordCache { tables, room, most_bytes: bytes }
     }
 
     /// Gives the tables their full size once the small ones are half full; for a moment there are both. What was looked up
@@ -119,12 +120,12 @@ impl WordCache {
         let small = std::mem::replace(&mut self.tables, Tables::new(self.most_bytes));
         for set in small.sets() {
             for (place, [word, run]) in set.as_chunks().0.iter().enumerate().filter(|(_, slot)| slot[0] > 0) {
-                let slot = self.tables.slot(packed_word::halves(*word), self.seed);
+                let slot = self.tables.slot(packed_word::halves(*word));
                 self.tables.sets_mut()[slot].as_chunks_mut().0[place] = [*word, *run];
             }
         }
         for word in small.long.iter().filter(|word| word[LENGTH] > 0) {
-            let slot = self.tables.long_slot(&word[..usize::from(word[LENGTH])], self.seed);
+            let slot = self.tables.long_slot(&word[..usize::from(word[LENGTH])]);
             self.tables.long[slot] = *word;
         }
     }
@@ -135,7 +136,7 @@ impl WordCache {
         let word = &text[start..end];
         let (key, slot) = match packed_word::pack(text, start, end) {
             Some(key) => {
-                let slot = self.tables.slot(key, self.seed);
+                let slot = self.tables.slot(key);
                 prefetch::ahead(self.tables.sets(), slot);
                 (u128::from(key[1]) << 64 | u128::from(key[0]), slot)
             }
@@ -146,7 +147,7 @@ impl WordCache {
 
     #[inline(never)]
     fn look_up_long(&self, word: &[u8]) -> usize {
-        let slot = self.tables.long_slot(word, self.seed);
+        let slot = self.tables.long_slot(word);
         prefetch::ahead(&self.tables.long, slot);
         slot | IS_LONG
     }
