@@ -6,8 +6,9 @@ use crate::pairs::{is_pair, key};
 use crate::sequence::{Sequence, position};
 use std::ops::Range;
 
-/// With more symbols the cells would no longer stay in the caches.
-pub const MOST_SYMBOLS: usize = 1 << 10;
+/// With more symbols too few of the cells stay in the caches: with 1,202 learning takes 1 to 8 % less than by hash, with 1,582
+/// it takes 5 % more.
+pub const MOST_SYMBOLS: usize = 5 << 8;
 
 /// Where the pair stands in an array with a cell for every pair of so many symbols.
 #[inline]

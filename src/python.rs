@@ -776,7 +776,9 @@ impl PyTokenizer {
         name: &dyn Fn(usize) -> String,
         threads: usize,
     ) -> PyResult<(PyArray, PyArray)> {
-        let (mut all, mut offsets) = (Vec::new(), vec![0]);
+        let (mut all, known) = (Vec::new(), texts.size_hint().0);
+        let mut offsets = Vec::with_capacity(known + 1);
+        offsets.push(0);
         let encode = |texts: &[&[u8]], session: &mut Session| {
             let bytes: usize = texts.iter().map(|text| text.len()).sum();
             let (mut ids, mut ends) = (Vec::with_capacity(bytes / 4), Vec::with_capacity(texts.len()));
@@ -786,6 +788,7 @@ impl PyTokenizer {
         self.batch(py, texts, name, threads, &encode, |(ids, ends)| {
             let start = all.len();
             offsets.extend(ends.into_iter().map(|end| i64::try_from(start + end).unwrap_or(i64::MAX)));
+            reserve(&mut all, ids.len(), offsets.len() - 1, known);
             all.extend_from_slice(&ids);
             Ok(())
         })?;
@@ -931,6 +934,17 @@ fn group_of<'a>(
         }
     }
     (group, None)
+}
+
+/// Makes room for `more` ids, and for those of the texts to come, if these have as many as the `done` of `known` texts: to grow
+/// step by step means to copy, and to have fresh memory again and again. What is not used costs nothing.
+fn reserve(ids: &mut Vec<u32>, more: usize, done: usize, known: usize) {
+    let size = ids.len() + more;
+    if size > ids.capacity() {
+        let expected = (size + size / 16).saturating_mul(known) / done.max(1);
+        // Where so much is refused, room is made step by step.
+        let _ = ids.try_reserve_exact(expected.clamp(2 * size, 16 * size) - ids.len());
+    }
 }
 
 /// What a text is called in messages.
