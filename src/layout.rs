@@ -4,6 +4,7 @@ use crate::chars::{self, CharMap, CharSet};
 use crate::count::WordCounts;
 use crate::error::Error;
 use crate::hash::NumberMap;
+use crate::large_pages;
 use crate::parallel;
 use crate::sequence::{MOST_SLOTS_A_SYMBOL, SEPARATOR, Sequence, position};
 use crate::symbols::Symbols;
@@ -143,6 +144,7 @@ impl Survey {
         go_on: &mut dyn FnMut() -> Result<(), Error>,
     ) -> Result<Sequence, Error> {
         let mut slots = vec![SEPARATOR; usize::try_from(self.slots).unwrap_or(0)];
+        large_pages::ask(&slots);
         let mut runs = Vec::new();
         let mut starts = Vec::new(); // where the next word of a count stands in its part, by count
         let mut lengths = Vec::new();

@@ -1,6 +1,7 @@
 //! Exact counts of all pairs where there are few symbols: a cell for every pair there could be.
 
 use crate::error::Error;
+use crate::large_pages;
 use crate::pair_counts::Counted;
 use crate::pairs::{is_pair, key};
 use crate::sequence::{Sequence, position};
@@ -29,7 +30,9 @@ type Cell = [u64; 2];
 impl Matrix {
     /// Room for the pairs of so many symbols.
     pub fn new(symbols: usize) -> Matrix {
-        Matrix { symbols, cells: vec![[0; 2]; symbols * symbols] }
+        let cells = vec![[0; 2]; symbols * symbols];
+        large_pages::ask(&cells);
+        Matrix { symbols, cells }
     }
 
     /// Bytes that a matrix for so many symbols takes.
