@@ -63,7 +63,7 @@ const PAGE: usize = 256;
 /// A map from code points to numbers above zero: a table of pages, made as they are needed but for the first.
 #[derive(Clone, Debug)]
 pub struct CharMap {
-    pages: Vec<u16>, // 1 + the page's place in `values`, by code point / PAGE
+    pages: Vec<u16>, // 1 + the page's place in `values`, by code point / PAGE, up to the highest there is
     values: Vec<u32>,
     blocks: Vec<u32>, // code point / PAGE of each page of `values` behind the empty one
 }
@@ -72,9 +72,7 @@ impl Default for CharMap {
     fn default() -> CharMap {
         // Page 0 of `values` belongs to all code points that have no page of their own; it stays zero. Page 1 is that of
         // the first 256, ASCII among them, which are found without `pages`.
-        let mut pages = vec![0; 0x11_0000 / PAGE];
-        pages[0] = 1;
-        CharMap { pages, values: vec![0; 2 * PAGE], blocks: vec![0] }
+        CharMap { pages: vec![1], values: vec![0; 2 * PAGE], blocks: vec![0] }
     }
 }
 
@@ -93,6 +91,9 @@ impl CharMap {
     /// Gives a code point its number.
     pub fn set(&mut self, code_point: u32, value: u32) {
         let at = code_point as usize;
+        if self.pages.len() <= at / PAGE {
+            self.pages.resize(at / PAGE + 1, 0);
+        }
         let page = &mut self.pages[at / PAGE];
         if *page == 0 {
             // At most 0x1100 pages exist, so the number of the next one fits.

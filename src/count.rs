@@ -20,7 +20,7 @@ pub struct WordCounts {
 
 impl Default for WordCounts {
     fn default() -> WordCounts {
-        WordCounts { tables: vec![WordTable::default(); TABLES] }
+        WordCounts { tables: std::iter::repeat_with(WordTable::default).take(TABLES).collect() }
     }
 }
 

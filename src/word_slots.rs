@@ -147,7 +147,7 @@ pub fn in_batches<T>(
     mut items: impl Iterator<Item = T>,
     mut f: impl FnMut(&[T]) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let mut batch = Vec::with_capacity(BATCH);
+    let mut batch = Vec::new(); // without room: often there are no items
     loop {
         batch.clear();
         batch.extend(items.by_ref().take(BATCH));
