@@ -63,7 +63,7 @@ const PAGE: usize = 256;
 /// A map from code points to numbers above zero: a table of pages, made as they are needed but for the first.
 #[derive(Clone, Debug)]
 pub struct CharMap {
-    pages: Vec<u16>, // 1 + the page's place in `values`, by code point / PAGE, up to the highest there is
+    pages: Vec<u16>, // the page's place in `values`, by code point / PAGE, up to the highest there is
     values: Vec<u32>,
     blocks: Vec<u32>, // code point / PAGE of each page of `values` behind the empty one
 }
