@@ -65,14 +65,13 @@ const PAGE: usize = 256;
 pub struct CharMap {
     pages: Vec<u16>, // the page's place in `values`, by code point / PAGE, up to the highest there is
     values: Vec<u32>,
-    blocks: Vec<u32>, // code point / PAGE of each page of `values` behind the empty one
 }
 
 impl Default for CharMap {
     fn default() -> CharMap {
         // Page 0 of `values` belongs to all code points that have no page of their own; it stays zero. Page 1 is that of
         // the first 256, ASCII among them, which are found without `pages`.
-        CharMap { pages: vec![1], values: vec![0; 2 * PAGE], blocks: vec![0] }
+        CharMap { pages: vec![1], values: vec![0; 2 * PAGE] }
     }
 }
 
@@ -99,19 +98,8 @@ impl CharMap {
             // At most 0x1100 pages exist, so the number of the next one fits.
             *page = u16::try_from(self.values.len() / PAGE).unwrap_or(0);
             self.values.resize(self.values.len() + PAGE, 0);
-            self.blocks.push(code_point / 256);
         }
         self.values[usize::from(*page) * PAGE + at % PAGE] = value;
-    }
-
-    /// The code points that have a number, in order.
-    pub fn code_points(&self) -> Vec<u32> {
-        let mut found = Vec::new();
-        for (block, page) in self.blocks.iter().zip(self.values.chunks(PAGE).skip(1)) {
-            found.extend((block * 256..).zip(page).filter(|&(_, &value)| value > 0).map(|(c, _)| c));
-        }
-        found.sort_unstable();
-        found
     }
 }
 
@@ -119,12 +107,12 @@ impl CharMap {
 #[derive(Clone, Debug)]
 pub struct CharSet {
     ascii: [bool; 128],
-    others: CharMap,
+    others: Vec<u64>, // a bit for each code point, up to the highest there is
 }
 
 impl Default for CharSet {
     fn default() -> CharSet {
-        CharSet { ascii: [false; 128], others: CharMap::default() }
+        CharSet { ascii: [false; 128], others: Vec::new() }
     }
 }
 
@@ -132,17 +120,33 @@ impl CharSet {
     /// Puts a character into the set.
     #[inline]
     pub fn insert(&mut self, code_point: u32) {
+        let (at, bit) = (code_point as usize / 64, 1 << (code_point % 64));
         match self.ascii.get_mut(code_point as usize) {
             Some(held) => *held = true,
-            None if self.others.get(code_point) == 0 => self.others.set(code_point, 1),
-            None => {}
+            None if self.others.get(at).is_some_and(|bits| bits & bit > 0) => {}
+            None => {
+                self.others.resize(self.others.len().max(at + 1), 0);
+                self.others[at] |= bit;
+            }
         }
+    }
+
+    /// Puts all characters of another set into this one.
+    pub fn extend(&mut self, other: &CharSet) {
+        self.ascii.iter_mut().zip(other.ascii).for_each(|(held, too)| *held |= too);
+        self.others.resize(self.others.len().max(other.others.len()), 0);
+        self.others.iter_mut().zip(&other.others).for_each(|(bits, more)| *bits |= more);
     }
 
     /// The characters, in order.
     pub fn code_points(&self) -> Vec<u32> {
         let ascii = (0..).zip(self.ascii).filter(|&(_, held)| held).map(|(code_point, _)| code_point);
-        ascii.chain(self.others.code_points()).collect()
+        let held = |(first, bits): (u32, &u64)| {
+            let bits = *bits;
+            (first..first + 64).filter(move |code_point| bits >> (code_point % 64) & 1 > 0)
+        };
+        let others = (0..).step_by(64).zip(&self.others).filter(|&(_, &bits)| bits > 0).flat_map(held);
+        ascii.chain(others).collect()
     }
 }
 
@@ -172,17 +176,15 @@ mod tests {
     }
 
     #[test]
-    fn a_map_holds_what_was_set() {
-        let mut map = CharMap::default();
+    fn a_map_holds_what_was_set_and_a_set_what_was_put_in() {
+        let (mut map, mut set) = (CharMap::default(), CharSet::default());
         assert_eq!(map.get(0x10_FFFF), 0);
-        for c in [0x4E00, 0, 97, 0x10_FFFF, 0xD800] {
+        for c in [0x4E00, 0, 97, 0x10_FFFF, 127, 128, 97, 0xD800] {
             map.set(c, c + 1);
+            set.insert(c);
         }
-        assert_eq!(map.code_points(), [0, 97, 0x4E00, 0xD800, 0x10_FFFF]);
-        assert!(map.code_points().into_iter().all(|c| map.get(c) == c + 1));
-        assert_eq!(map.get(98), 0);
-        let mut set = CharSet::default();
-        [0x4E00, 0, 97, 0x10_FFFF, 0xD800, 97].into_iter().for_each(|c| set.insert(c));
-        assert_eq!(set.code_points(), map.code_points());
+        assert_eq!(set.code_points(), [0, 97, 127, 128, 0x4E00, 0xD800, 0x10_FFFF]);
+        assert!(set.code_points().into_iter().all(|c| map.get(c) == c + 1));
+        assert_eq!([map.get(98), map.get(0x4E01), map.get(0xFFFF)], [0; 3]);
     }
 }

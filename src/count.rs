@@ -13,15 +13,9 @@ use crate::word_table::{WordTable, split};
 use std::ops::Range;
 
 /// Words and how often each occurs.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct WordCounts {
-    tables: Vec<WordTable>, // `TABLES` of them
-}
-
-impl Default for WordCounts {
-    fn default() -> WordCounts {
-        WordCounts { tables: std::iter::repeat_with(WordTable::default).take(TABLES).collect() }
-    }
+    tables: Vec<WordTable>, // `TABLES` of them, or none while there are no words
 }
 
 impl WordCounts {
@@ -42,7 +36,7 @@ impl WordCounts {
     /// Counts one word, taken as it is, `count` times; the empty word counts as any other.
     pub fn add(&mut self, word: &[u8], count: u64) -> Result<(), Error> {
         let (key, table) = place(word);
-        self.tables[table].add(key, word, count)
+        self.tables_mut()[table].add(key, word, count)
     }
 
     /// Adds all counts of another table; on an overflow nothing is added.
@@ -59,7 +53,14 @@ impl WordCounts {
 
     /// Adds all counts of another table, on so many threads; on an overflow some of them.
     pub fn add_all(&mut self, other: &WordCounts, threads: usize) -> Result<(), Error> {
-        self.for_each_table(threads, |number, table| table.merge(&other.tables[number]))
+        self.for_each_table(threads, |number, table| {
+            other.tables.get(number).map_or(Ok(()), |other| table.merge(other))
+        })
+    }
+
+    fn tables_mut(&mut self) -> &mut [WordTable] {
+        self.tables.resize_with(TABLES, WordTable::default);
+        &mut self.tables
     }
 
     /// Calls `f` with the number of each table and the table, on so many threads.
@@ -69,7 +70,7 @@ impl WordCounts {
         f: impl Fn(usize, &mut WordTable) -> Result<(), Error> + Sync,
     ) -> Result<(), Error> {
         let share = TABLES.div_ceil(threads.max(1));
-        let mut work: Vec<_> = self.tables.chunks_mut(share).zip((0..).step_by(share)).collect();
+        let mut work: Vec<_> = self.tables_mut().chunks_mut(share).zip((0..).step_by(share)).collect();
         let done = parallel::run(&mut work, |(tables, first)| {
             tables.iter_mut().zip(*first..).try_for_each(|(table, number)| f(number, table))
         });
@@ -84,7 +85,7 @@ impl WordCounts {
     /// How often a word occurs.
     pub fn get(&self, word: &[u8]) -> u64 {
         let (key, table) = place(word);
-        self.tables[table].get(key, word)
+        self.tables.get(table).map_or(0, |table| table.get(key, word))
     }
 
     /// The number of distinct words.

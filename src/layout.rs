@@ -7,7 +7,6 @@ use crate::hash::NumberMap;
 use crate::large_pages;
 use crate::parallel;
 use crate::sequence::{MOST_SLOTS_A_SYMBOL, SEPARATOR, Sequence, position};
-use crate::symbols::Symbols;
 
 /// How many places of the tables are looked at between two calls of `go_on`.
 const GO_ON: usize = 1 << 18;
@@ -20,8 +19,8 @@ const ONE_CHARACTER: u64 = 2;
 
 /// What the learner needs to know of the words before it starts: one look at all of them.
 pub struct Survey {
-    /// The distinct characters; all have a number above zero.
-    pub alphabet: CharMap,
+    /// The distinct characters.
+    pub alphabet: CharSet,
     prefix: Vec<u8>, // put before every word
     slots: u64,
     parts: Vec<ByCount<u64>>, // how many slots the words of each part take, by count
@@ -63,8 +62,7 @@ fn for_each_word<W: Send>(
 ) -> Result<(), Error> {
     let parts = counts.parts(workers.len());
     let mut work: Vec<_> = parts.into_iter().zip(workers).collect();
-    while work.iter().any(|(part, _)| !part.is_empty()) {
-        go_on()?;
+    loop {
         let done = parallel::run(&mut work, |(part, worker)| {
             counts.take_words(
                 part,
@@ -73,8 +71,11 @@ fn for_each_word<W: Send>(
             )
         });
         done.into_iter().collect::<Result<(), Error>>()?;
+        if work.iter().all(|(part, _)| part.is_empty()) {
+            return Ok(());
+        }
+        go_on()?;
     }
-    Ok(())
 }
 
 /// What one thread has seen.
@@ -115,10 +116,9 @@ impl Survey {
             Ok(())
         })?;
         let mut survey =
-            Survey { alphabet: CharMap::default(), prefix: prefix.to_vec(), slots: 1, parts: Vec::new() };
+            Survey { alphabet: CharSet::default(), prefix: prefix.to_vec(), slots: 1, parts: Vec::new() };
         for part in seen {
-            let alphabet = part.alphabet.code_points();
-            alphabet.into_iter().for_each(|code_point| survey.alphabet.set(code_point, 1));
+            survey.alphabet.extend(&part.alphabet);
             survey.slots += part.slots;
             survey.parts.push(part.slots_by_count);
         }
@@ -135,12 +135,13 @@ impl Survey {
         4 * self.slots
     }
 
-    /// Lays out all words that hold a pair, those of each part together, its most frequent first. The alphabet must
-    /// hold the ids of the characters. Calls `go_on` now and then.
+    /// Lays out all words that hold a pair, those of each part together, its most frequent first. `ids` are those of the
+    /// characters, `symbols` is how many there are. Calls `go_on` now and then.
     pub fn sequence(
         &self,
         counts: &WordCounts,
-        symbols: &Symbols,
+        ids: &CharMap,
+        symbols: usize,
         go_on: &mut dyn FnMut() -> Result<(), Error>,
     ) -> Result<Sequence, Error> {
         let mut slots = vec![SEPARATOR; usize::try_from(self.slots).unwrap_or(0)];
@@ -161,7 +162,7 @@ impl Survey {
             starts.push(start_of);
             lengths.push(end - start);
         }
-        let prefix: Vec<u32> = chars::code_points(&self.prefix).map(|c| self.alphabet.get(c)).collect();
+        let prefix: Vec<u32> = chars::code_points(&self.prefix).map(|c| ids.get(c)).collect();
         let mut workers: Vec<_> =
             starts.into_iter().zip(parallel::pieces(&mut slots[1..], lengths)).collect();
         for_each_word(counts, &mut workers, go_on, |(starts, slots), word, count| {
@@ -172,12 +173,12 @@ impl Survey {
             slots[*start..][..prefix.len()].copy_from_slice(&prefix);
             let mut at = *start + prefix.len();
             for code_point in chars::code_points(word) {
-                slots[at] = self.alphabet.get(code_point);
+                slots[at] = ids.get(code_point);
                 at += 1;
             }
             *start = at + 1;
             Ok(())
         })?;
-        Ok(Sequence::new(slots, runs.into_iter(), symbols.len()))
+        Ok(Sequence::new(slots, runs.into_iter(), symbols))
     }
 }

@@ -5,7 +5,7 @@
 //! their counts and positions; a pair below it can be forgotten until the highest count has fallen that far.
 //! Then a `Recount` finds the next ones.
 
-use crate::chars;
+use crate::chars::{self, CharMap};
 use crate::count::WordCounts;
 use crate::error::Error;
 use crate::layout::Survey;
@@ -109,14 +109,15 @@ impl Learner {
         for code_point in
             initial.iter().flat_map(|(left, right)| [left, right]).flat_map(|part| chars::code_points(part))
         {
-            survey.alphabet.set(code_point, 1);
+            survey.alphabet.insert(code_point);
         }
         let alphabet = survey.alphabet.code_points();
-        let mut symbols = Symbols::default();
+        let (mut ids, mut symbols) = (CharMap::default(), Symbols::default());
+        symbols.reserve(alphabet.len() + 1);
         symbols.push(b""); // the separator
         let mut spelled = Vec::new();
         for (id, &code_point) in (1..).zip(&alphabet) {
-            survey.alphabet.set(code_point, id);
+            ids.set(code_point, id);
             spelled.clear();
             chars::push(&mut spelled, code_point);
             symbols.push(&spelled);
@@ -131,7 +132,7 @@ impl Learner {
             return Err(Error::Memory { needed, limit: goal.memory_limit });
         }
         Ok(Learner {
-            sequence: survey.sequence(counts, &symbols, go_on)?,
+            sequence: survey.sequence(counts, &ids, symbols.len(), go_on)?,
             neighbours: (0..threads.max(1)).map(|_| Neighbours::default()).collect(),
             symbols,
             alphabet,
@@ -175,6 +176,7 @@ impl Learner {
                     let found = recount.advance(&self.sequence, SLOTS_A_STEP);
                     if let Some(found) = found.map_err(|error| self.named(error))? {
                         self.threshold = found.threshold;
+                        self.pairs.reserve(found.pairs.len());
                         for pair in found.pairs {
                             let number = self.pairs.add(pair);
                             self.queue.push(number, &self.pairs, &self.symbols);
@@ -417,6 +419,9 @@ impl Learner {
 /// The keys of given merges, which must be such as training gives: each part is a character or the result of an
 /// earlier merge, and no result comes twice.
 fn keys_of(initial: &[(&[u8], &[u8])], symbols: &Symbols) -> Result<Vec<u64>, Error> {
+    if initial.is_empty() {
+        return Ok(Vec::new());
+    }
     let ids = (0..symbols.len()).map(position);
     let mut ids: HashMap<Vec<u8>, u32> = ids.map(|id| (symbols.get(id).to_vec(), id)).collect();
     let mut keys = Vec::with_capacity(initial.len());

@@ -26,20 +26,14 @@ impl Counted {
 }
 
 /// Open addressing with linear probing, at most half full.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Table {
-    slots: Vec<Counted>,
+    slots: Vec<Counted>, // none at first
     bits: u32,
     used: usize,
     most: usize,
     /// Whether it had to give up.
     pub is_full: bool,
-}
-
-impl Default for Table {
-    fn default() -> Table {
-        Table { slots: vec![Counted::default(); 16], bits: 4, used: 0, most: usize::MAX, is_full: false }
-    }
 }
 
 impl Table {
@@ -76,7 +70,7 @@ impl Table {
             if self.is_full {
                 return Ok(());
             }
-            self.grow();
+            self.grow(batch.len());
         }
         let mut keys = [0; BATCH];
         for (there, pair) in keys.iter_mut().zip(batch) {
@@ -110,8 +104,8 @@ impl Table {
     }
 
     #[cold]
-    fn grow(&mut self) {
-        self.bits = (self.bits + 1).max(8); // at least room for a batch
+    fn grow(&mut self, more: usize) {
+        self.bits = (self.bits + 1).max(hash::bits_for(2 * (self.used + more)));
         let old = std::mem::replace(&mut self.slots, vec![Counted::default(); 1 << self.bits]);
         for slot in old.into_iter().filter(|slot| slot.key > 0) {
             let at = self.find(hash::slot(hash_of(slot.key), self.bits), slot.key);
@@ -123,7 +117,7 @@ impl Table {
     pub fn merge(&mut self, other: Table) -> Result<(), Error> {
         for slot in other.slots.into_iter().filter(|slot| slot.key > 0) {
             if self.used * 2 >= self.slots.len() {
-                self.grow();
+                self.grow(1);
             }
             let at = self.find_or_add(hash::slot(hash_of(slot.key), self.bits), slot.key);
             let sum = &mut self.slots[at];

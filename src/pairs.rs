@@ -51,6 +51,12 @@ pub struct Pairs {
 }
 
 impl Pairs {
+    /// Makes room for more pairs.
+    pub fn reserve(&mut self, more: usize) {
+        self.all.reserve(more);
+        self.numbers.reserve(more);
+    }
+
     /// Tracks a pair, and gives its number.
     pub fn add(&mut self, pair: Tracked) -> u32 {
         let number = crate::sequence::position(self.all.len());

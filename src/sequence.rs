@@ -247,21 +247,18 @@ impl Sequence {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chars::CharMap;
     use crate::count::WordCounts;
     use crate::layout::Survey;
-    use crate::symbols::Symbols;
 
     fn sequence(words: &[(&str, u64)], threads: usize) -> Sequence {
         let mut counts = WordCounts::default();
         words.iter().for_each(|(word, count)| counts.add(word.as_bytes(), *count).unwrap());
-        let mut survey = Survey::new(&counts, b"", threads, &mut || Ok(())).unwrap();
-        let mut symbols = Symbols::default();
-        symbols.push(b"");
-        for (id, c) in (1..).zip(survey.alphabet.code_points()) {
-            survey.alphabet.set(c, id);
-            symbols.push(char::from_u32(c).unwrap().to_string().as_bytes());
-        }
-        survey.sequence(&counts, &symbols, &mut || Ok(())).unwrap()
+        let survey = Survey::new(&counts, b"", threads, &mut || Ok(())).unwrap();
+        let alphabet = survey.alphabet.code_points();
+        let mut ids = CharMap::default();
+        (1..).zip(&alphabet).for_each(|(id, &code_point)| ids.set(code_point, id));
+        survey.sequence(&counts, &ids, alphabet.len() + 1, &mut || Ok(())).unwrap()
     }
 
     #[test]

@@ -18,8 +18,9 @@ const RECENT: usize = if cfg!(test) { 1 << 8 } else { 1 << 19 };
 #[derive(Debug)]
 pub struct TextCounter {
     counts: WordCounts,
-    recent: WordCounts,     // not among `counts` yet
-    dealt: Vec<DealtWords>, // one for each thread
+    recent: WordCounts, // not among `counts` yet
+    threads: usize,
+    dealt: Vec<DealtWords>, // one for each thread that was needed
     buffer: Vec<u8>,
     taken: usize,    // bytes of the present stream that are counted
     in_stream: bool, // and the buffer holds the word after them
@@ -31,7 +32,8 @@ impl TextCounter {
         TextCounter {
             counts: WordCounts::default(),
             recent: WordCounts::default(),
-            dealt: (0..threads.max(1)).map(|_| DealtWords::default()).collect(),
+            threads: threads.max(1),
+            dealt: Vec::new(),
             buffer: Vec::new(),
             taken: 0,
             in_stream: false,
@@ -40,11 +42,12 @@ impl TextCounter {
 
     /// How many bytes make a good step: some milliseconds of work.
     pub fn block(&self) -> usize {
-        BLOCK * self.dealt.len()
+        BLOCK * self.threads
     }
 
     /// Counts a text in generalized UTF-8.
     pub fn add_text(&mut self, text: &[u8]) -> Result<(), Error> {
+        self.buffer.reserve(text.len() + 1);
         self.buffer.extend(text);
         self.buffer.push(b'\n');
         if self.buffer.len() >= self.block() { self.count_up_to(self.buffer.len()) } else { Ok(()) }
@@ -64,7 +67,7 @@ impl TextCounter {
         self.in_stream = true;
         let before = self.buffer.len();
         self.buffer.resize(before + self.block(), 0);
-        let lengths = std::iter::repeat_n(BLOCK, self.dealt.len());
+        let lengths = std::iter::repeat_n(BLOCK, self.threads);
         let offsets = (offset..).step_by(BLOCK);
         let mut work: Vec<_> = parallel::pieces(&mut self.buffer[before..], lengths).zip(offsets).collect();
         let mut size = 0;
@@ -134,7 +137,10 @@ impl TextCounter {
         check: impl Fn(usize, &[u8]) -> Result<(), Error> + Sync,
     ) -> Result<(), Error> {
         // Threads are worth their start only for a good part of a block each.
-        let threads = (end / (BLOCK / 4)).clamp(1, self.dealt.len());
+        let threads = (end / (BLOCK / 4)).clamp(1, self.threads);
+        if self.dealt.len() < threads {
+            self.dealt.resize_with(threads, DealtWords::default);
+        }
         let mut offset = 0;
         let pieces = whitespace::cut(&self.buffer[..end], threads).into_iter().map(|piece| {
             offset += piece.len();
@@ -160,7 +166,7 @@ impl TextCounter {
             std::mem::swap(&mut self.counts, &mut self.recent);
             return Ok(());
         }
-        self.counts.add_all(&self.recent, self.dealt.len())?;
+        self.counts.add_all(&self.recent, self.threads)?;
         self.recent.clear();
         Ok(())
     }

@@ -188,8 +188,10 @@ def _run(
     learner: _core.Learner, progress: ProgressCallback | None = None
 ) -> Literal["vocab_size", "min_frequency", "no_pairs"]:
     """Let the core work, step by step, so that Python can listen for Ctrl-C between two steps."""
-    known = learner.max_merges if learner.max_merges < 1 << 62 else None
-    reporter = Reporter(progress, "learn", known) if progress else None
+    reporter = None
+    if progress:
+        known = learner.max_merges if learner.max_merges < 1 << 62 else None
+        reporter = Reporter(progress, "learn", known)
     while (stopped_because := learner.step(STEP_SECONDS)) is None:
         if reporter:
             reporter.report(learner.learned, learner.memory)
@@ -200,13 +202,14 @@ def _run(
 
 def clamped(name: str, value: int) -> int:
     """Any whole number, brought into the range in which it can make a difference."""
-    return max(0, min(whole_number(name, value), LARGEST))
+    value = whole_number(name, value)
+    return 0 if value < 0 else value if value < LARGEST else LARGEST
 
 
 def least_frequency(min_frequency: int) -> int | None:
     """``min_frequency`` as the core takes it: ``None`` is more than anything can be counted."""
-    least = max(1, whole_number("min_frequency", min_frequency))
-    return least if least <= LARGEST else None
+    least = whole_number("min_frequency", min_frequency)
+    return 1 if least < 1 else least if least <= LARGEST else None
 
 
 def checked_prefix(word_prefix: str) -> str:
