@@ -507,7 +507,7 @@ impl PyTokenizer {
         let all = PyList::empty(py);
         let collector = py.import("gc")?;
         let work = |texts: &[&[u8]], session: &mut Session| Ok(self.symbols_of_all(texts, session));
-        self.batch(py, spelled(&held(texts)), &nth_text, threads, &work, |(symbols, ends)| {
+        self.batch(py, spelled(texts), &nth_text, threads, &work, |(symbols, ends)| {
             let mut start = 0;
             uncollected(&collector, || {
                 ends.into_iter().try_for_each(|end| {
@@ -539,7 +539,7 @@ impl PyTokenizer {
         texts: &Bound<'_, PyTuple>,
         threads: usize,
     ) -> PyResult<(PyArray, PyArray)> {
-        self.encode_all(py, spelled(&held(texts)), &nth_text, threads)
+        self.encode_all(py, spelled(texts), &nth_text, threads)
     }
 
     /// The same for the lines of a block of UTF-8, of which each ends with a line feed; `name` and `first_line` stand
@@ -574,7 +574,7 @@ impl PyTokenizer {
             let one = |end| self.tokenizer.count(&symbols[std::mem::replace(&mut start, end)..end]);
             Ok(ends.into_iter().map(one).collect::<Vec<_>>())
         };
-        self.batch(py, spelled(&held(texts)), &nth_text, threads, &count, |made| {
+        self.batch(py, spelled(texts), &nth_text, threads, &count, |made| {
             counts.extend(made);
             Ok(())
         })?;
@@ -902,18 +902,17 @@ fn text_of<'a, 'py>(text: &'a Bound<'py, PyAny>) -> PyResult<&'a Bound<'py, PySt
     string_of(text, || "text".to_string())
 }
 
-/// The texts of a tuple.
-fn held<'a, 'py>(texts: &'a Bound<'py, PyTuple>) -> Vec<Borrowed<'a, 'py, PyAny>> {
-    texts.iter_borrowed().collect()
-}
-
-/// The bytes of texts.
-fn spelled<'a>(texts: &'a [Borrowed<'_, '_, PyAny>]) -> impl Iterator<Item = PyResult<Cow<'a, [u8]>>> {
-    texts.iter().enumerate().map(|(index, text)| {
-        if let Some(later) = texts.get(index + AHEAD) {
+/// The bytes of the texts of a tuple.
+fn spelled<'a>(texts: &'a Bound<'_, PyTuple>) -> impl ExactSizeIterator<Item = PyResult<Cow<'a, [u8]>>> {
+    let mut later = texts.iter_borrowed().skip(AHEAD);
+    texts.iter_borrowed().enumerate().map(move |(index, text)| {
+        if let Some(later) = later.next() {
             prefetch::object(later.as_ptr());
         }
-        bytes(string_of(text, || nth_text(index))?)
+        match <&'a str>::extract(text) {
+            Ok(utf8) => Ok(Cow::Borrowed(utf8.as_bytes())),
+            Err(_) => bytes(string_of(&text, || nth_text(index))?).map(|bytes| Cow::Owned(bytes.into_owned())),
+        }
     })
 }
 
