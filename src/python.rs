@@ -825,14 +825,14 @@ impl PyTokenizer {
                             break;
                         }
                         jobs.add(group);
+                        if others.len() + 1 < threads && others.len() + 1 < jobs.waiting() {
+                            others.push(scope.spawn(|| {
+                                self.with_session(|session| jobs.serve(|group| work(session, group)));
+                            }));
+                        }
                     }
                     if jobs.pending() == 0 {
                         return refused.map_or(Ok(()), Err);
-                    }
-                    while others.len() + 1 < threads && others.len() + 1 < jobs.waiting() {
-                        others.push(scope.spawn(|| {
-                            self.with_session(|session| jobs.serve(|group| work(session, group)));
-                        }));
                     }
                     py.detach(|| {
                         self.with_session(|session| jobs.work(|group| work(session, group))) || {
@@ -911,7 +911,9 @@ fn spelled<'a>(texts: &'a Bound<'_, PyTuple>) -> impl ExactSizeIterator<Item = P
         }
         match <&'a str>::extract(text) {
             Ok(utf8) => Ok(Cow::Borrowed(utf8.as_bytes())),
-            Err(_) => bytes(string_of(&text, || nth_text(index))?).map(|bytes| Cow::Owned(bytes.into_owned())),
+            Err(_) => {
+                bytes(string_of(&text, || nth_text(index))?).map(|bytes| Cow::Owned(bytes.into_owned()))
+            }
         }
     })
 }

@@ -2,6 +2,7 @@
 //! time, and those that are new are encoded together.
 
 use crate::encode::{Encoder, Scratch};
+use crate::prefetch;
 use crate::whitespace;
 use crate::word_cache::{END, Lookup, WordCache};
 
@@ -26,6 +27,13 @@ const BATCH: usize = 128;
 
 /// So many where there is only a short text: room for more costs as much as the words.
 const SMALL_BATCH: usize = 16;
+
+/// The first bytes of a text are asked for so many texts before they are needed.
+const AHEAD: usize = 2;
+
+/// So many bytes, by lines of the cache.
+const ASKED: usize = 3 * LINE;
+const LINE: usize = 64;
 
 /// A text shorter than this is short, in bytes.
 const SHORT: usize = 1 << 10;
@@ -89,7 +97,11 @@ impl<'a, 't, F: FnMut(usize), const N: usize> Batch<'a, 't, F, N> {
     /// Appends the tokens of texts.
     fn run(mut self, texts: &[&'t [u8]]) {
         self.session.text_ends.clear();
-        for text in texts {
+        for (number, text) in texts.iter().enumerate() {
+            // Each text stands somewhere else in memory, where no processor foresees it.
+            if let Some(later) = texts.get(number + AHEAD) {
+                (0..ASKED).step_by(LINE).for_each(|at| prefetch::object(later.as_ptr().wrapping_add(at)));
+            }
             whitespace::for_each_word(text, |start, stop| {
                 // Pieces of a word are words, but for the prefix.
                 if stop - start <= MOST_WHOLE || !self.prefix.is_empty() {
