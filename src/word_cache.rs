@@ -24,12 +24,13 @@ const IS_LONG: usize = 1 << (usize::BITS - 1);
 /// line. It comes into the second one, and goes on to the first when it is met again: words that occur once, most of
 /// all, push out only each other. Longer words stand in slots four times as large, the last one that came to each.
 ///
-/// Few words are kept in small tables, as most tokenizers meet no more; many in large pages.
+/// Tables start small, as most tokenizers meet few words and zeroing memory takes time, and grow to large pages.
 #[derive(Debug)]
 pub struct WordCache {
     tables: Tables,
-    room: usize, // for so many words, till the tables get their full size
+    bytes: usize, // that the tables may take now
     most_bytes: usize,
+    room: usize, // bytes, till the tables grow
 }
 
 /// Both tables are arrays of plain numbers: these come zeroed from the system, and what is not used costs nothing.
@@ -43,8 +44,11 @@ struct Tables {
     seed: u64,
 }
 
-/// What the small tables may take.
+/// What the first tables may take.
 const SMALL: usize = if cfg!(test) { 1 << 9 } else { 1 << 19 };
+
+/// By how much tables grow.
+const GROWTH: usize = 16;
 
 /// Two slots: a word and its tokens, padded with `END`, and another word and its tokens.
 type Set = [u128; 4];
@@ -80,6 +84,10 @@ impl Tables {
         tables
     }
 
+    fn bytes(&self) -> usize {
+        size_of_val(self.sets()) + size_of_val(&*self.long)
+    }
+
     #[inline]
     fn sets(&self) -> &[Set] {
         self.sets[self.skip..].as_chunks().0
@@ -104,20 +112,21 @@ impl Tables {
 
 impl WordCache {
     /// A cache that takes no more than so many bytes.
-    pub fn new(bytes: usize) -> WordCache {
-        let tables = Tables::new(bytes.min(SMALL));
-        let room = if bytes > SMALL { tables.sets().len() } else { usize::MAX };
-        WordCache { tables, room, most_bytes: bytes }
+    pub fn new(most_bytes: usize) -> WordCache {
+        let bytes = most_bytes.min(SMALL);
+        let tables = Tables::new(bytes);
+        WordCache { room: tables.bytes(), tables, bytes, most_bytes }
     }
 
-    /// Gives the tables their full size once the small ones are half full; for a moment there are both. What was looked up
+    /// Lets the tables grow once as much was put into them as they hold; for a moment there are both. What was looked up
     /// before is not to be used any more.
     pub fn make_room(&mut self) {
-        if self.room > 0 {
+        if self.room > 0 || self.bytes == self.most_bytes {
             return;
         }
-        self.room = usize::MAX;
-        let small = std::mem::replace(&mut self.tables, Tables::new(self.most_bytes));
+        self.bytes = self.bytes.saturating_mul(GROWTH).min(self.most_bytes);
+        let small = std::mem::replace(&mut self.tables, Tables::new(self.bytes));
+        self.room = self.tables.bytes();
         for set in small.sets() {
             for (place, [word, run]) in set.as_chunks().0.iter().enumerate().filter(|(_, slot)| slot[0] > 0) {
                 let slot = self.tables.slot(packed_word::halves(*word));
@@ -176,10 +185,10 @@ impl WordCache {
 
     /// Remembers the tokens of a word, if they fit.
     pub fn put(&mut self, lookup: &Lookup<'_>, run: &[u32]) {
-        self.room = self.room.saturating_sub(1);
         if let Some([_, _, word, place]) = self.tables.sets_mut().get_mut(lookup.slot) {
             let mut symbols = [END; 4];
             if let Some(own) = symbols.get_mut(..run.len()) {
+                self.room = self.room.saturating_sub(size_of::<Set>() / 2);
                 own.copy_from_slice(run);
                 (*word, *place) = (lookup.key, run_of(symbols));
             }
@@ -188,6 +197,7 @@ impl WordCache {
                 (slot[..LENGTH].get_mut(..lookup.word.len()), u8::try_from(lookup.word.len()))
             && let Ok(symbols @ 0..=16) = u8::try_from(run.len())
         {
+            self.room = self.room.saturating_sub(size_of::<LongSlot>());
             word.copy_from_slice(lookup.word);
             (slot[LENGTH], slot[SYMBOLS]) = (length, symbols);
             let places = slot[RUN..].as_chunks_mut().0.iter_mut();
