@@ -117,8 +117,8 @@ def _jobs(case: Case) -> list[Job]:
                 **({"entries": case.vocabulary.entries} if engine == "gigatoken" else {}),
             },
         )
-        for threads in case.threads
         for engine in case.engines
+        for threads in case.threads  # side by side, as they are compared
     ]
 
 

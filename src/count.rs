@@ -58,6 +58,7 @@ impl WordCounts {
         })
     }
 
+    /// All tables, made now if there were none.
     fn tables_mut(&mut self) -> &mut [WordTable] {
         self.tables.resize_with(TABLES, WordTable::default);
         &mut self.tables

@@ -203,6 +203,7 @@ def _run(
 def clamped(name: str, value: int) -> int:
     """Any whole number, brought into the range in which it can make a difference."""
     value = whole_number(name, value)
+    # `min` and `max` would take a twentieth of a small training.
     return 0 if value < 0 else value if value < LARGEST else LARGEST
 
 
