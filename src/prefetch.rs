@@ -1,5 +1,8 @@
 //! Asking for memory some time before it is needed, so that cache misses overlap with each other and with work.
 
+/// The bytes of a line of the caches, on most processors.
+pub const LINE: usize = 64;
+
 /// Brings a slot into the caches, if there is one. No result depends on it.
 #[inline(always)]
 pub fn ahead<T>(slots: &[T], at: usize) {

@@ -2,7 +2,7 @@
 //! time, and those that are new are encoded together.
 
 use crate::encode::{Encoder, Scratch};
-use crate::prefetch;
+use crate::prefetch::{self, LINE};
 use crate::whitespace;
 use crate::word_cache::{END, Lookup, WordCache};
 
@@ -33,7 +33,6 @@ const AHEAD: usize = 2;
 
 /// So many bytes, by lines of the cache.
 const ASKED: usize = 3 * LINE;
-const LINE: usize = 64;
 
 /// A text shorter than this is short, in bytes.
 const SHORT: usize = 1 << 10;

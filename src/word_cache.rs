@@ -3,7 +3,7 @@
 use crate::hash;
 use crate::large_pages;
 use crate::packed_word::{self, Packed};
-use crate::prefetch;
+use crate::prefetch::{self, LINE};
 
 /// Ends a run of less than four symbols; no symbol is as high.
 pub const END: u32 = u32::MAX;
@@ -59,8 +59,6 @@ type LongSlot = [u8; 128];
 const LENGTH: usize = 62; // 0 there marks an empty slot
 const SYMBOLS: usize = 63;
 const RUN: usize = 64;
-
-const LINE: usize = 64;
 
 impl Tables {
     /// Tables that take no more than so many bytes.
