@@ -4,15 +4,14 @@ use crate::chars::{self, CharMap, CharSet};
 use crate::long_word::LongWord;
 use crate::names::{BATCH, NONE, Names};
 use crate::ranks::{Ranks, Rule};
+use crate::run::{self, Run};
 use crate::seams::Seams;
-use crate::short_word::ShortWord;
 use crate::symbols::Symbols;
+use crate::turns::{TOGETHER, Turns};
+use crate::width::Width;
 
 /// The mark of a character that no rule mentions; the other bits are its code point.
 pub const UNKNOWN: u32 = 1 << 31;
-
-/// So many short words take turns.
-const TOGETHER: usize = 16;
 
 /// A rule as it is given: two strings that are not empty, in generalized UTF-8.
 pub type Pair<'a> = (&'a [u8], &'a [u8]);
@@ -27,15 +26,24 @@ pub struct Encoder {
     names: Names,
     alphabet_size: usize,
     vocab_size: usize,
-    ranks: Ranks,
+    ranks: Table,
     seams: Seams,
 }
 
-/// Room to work in, used again from word to word.
+/// Ranks in the narrower numbers that hold them.
+#[derive(Debug)]
+enum Table {
+    Narrow(Ranks<u16>),
+    Wide(Ranks<u32>),
+}
+
+/// Room to work in, used again from word to word; for short words it is made when there is one.
 #[derive(Debug, Default)]
 pub struct Scratch {
-    short: Box<[ShortWord; TOGETHER]>, // by itself: scratch is moved in every call
+    narrow: Option<Box<Turns<u16>>>,
+    wide: Option<Box<Turns<u32>>>,
     long: LongWord,
+    tokens: Vec<u32>, // of a long word
 }
 
 impl Encoder {
@@ -87,7 +95,11 @@ impl Encoder {
         }
         let rule = |(parts, joined): (&[u32; 2], u32)| Rule { left: parts[0], right: parts[1], joined };
         let rules: Vec<Rule> = parts.as_chunks().0.iter().zip(joined).map(rule).collect();
-        let ranks = Ranks::new(rules, alphabet_size);
+        let ranks = if Ranks::<u16>::can_hold(&rules, alphabet_size) {
+            Table::Narrow(Ranks::new(rules, alphabet_size))
+        } else {
+            Table::Wide(Ranks::new(rules, alphabet_size))
+        };
         Encoder { chars, names, alphabet_size, vocab_size, ranks, seams }
     }
 
@@ -103,13 +115,20 @@ impl Encoder {
 
     /// The rules, in symbols.
     pub fn rules(&self) -> impl ExactSizeIterator<Item = (u32, u32)> {
-        self.ranks.rules().iter().map(|rule| (rule.left, rule.right))
+        let rules = match &self.ranks {
+            Table::Narrow(ranks) => ranks.rules(),
+            Table::Wide(ranks) => ranks.rules(),
+        };
+        rules.iter().map(|rule| (rule.left, rule.right))
     }
 
     /// Whether each rule makes a new symbol, of characters of the alphabet or what rules before it made. Every trained list
     /// is so; then a merge makes no pair of a lower rank than its own.
     pub fn is_in_order(&self) -> bool {
-        self.ranks.is_in_order()
+        match &self.ranks {
+            Table::Narrow(ranks) => ranks.is_in_order(),
+            Table::Wide(ranks) => ranks.is_in_order(),
+        }
     }
 
     /// Where words can be cut.
@@ -129,19 +148,42 @@ impl Encoder {
 
     /// Appends the tokens of one word, taken as it is, to `out`: symbols, or `UNKNOWN` characters.
     pub fn encode_word(&self, word: &[u8], scratch: &mut Scratch, out: &mut Vec<u32>) {
-        self.encode_words(&[], [word].into_iter(), scratch, out, |_| {});
+        self.encode_words(&[], [word].into_iter(), scratch, |run, tokens| {
+            out.extend_from_slice(&run[..run::len(run)]);
+            out.extend_from_slice(tokens);
+        });
     }
 
-    /// Appends the tokens of several words, each with `prefix` before it, to `out`; calls `end` with its length after each.
-    ///
-    /// A merge waits for what the last one has made of the word, so several words take turns: then they wait together.
+    /// Encodes several words, each with `prefix` before it. Calls `each` with the tokens of every one: a run if it has no more
+    /// than that, or an empty run and all of them.
     pub fn encode_words<'a>(
         &self,
         prefix: &[u8],
-        mut words: impl Iterator<Item = &'a [u8]>,
+        words: impl Iterator<Item = &'a [u8]>,
         scratch: &mut Scratch,
-        out: &mut Vec<u32>,
-        mut end: impl FnMut(usize),
+        each: impl FnMut(Run, &[u32]),
+    ) {
+        let Scratch { narrow, wide, long, tokens } = scratch;
+        match &self.ranks {
+            Table::Narrow(ranks) => {
+                self.encode_with(ranks, narrow.get_or_insert_default(), long, tokens, prefix, words, each);
+            }
+            Table::Wide(ranks) => {
+                self.encode_with(ranks, wide.get_or_insert_default(), long, tokens, prefix, words, each);
+            }
+        }
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "only called above")]
+    fn encode_with<'a, N: Width>(
+        &self,
+        ranks: &Ranks<N>,
+        turns: &mut Turns<N>,
+        long: &mut LongWord,
+        tokens: &mut Vec<u32>,
+        prefix: &[u8],
+        mut words: impl Iterator<Item = &'a [u8]>,
+        mut each: impl FnMut(Run, &[u32]),
     ) {
         let mut together = [&[][..]; TOGETHER];
         loop {
@@ -150,42 +192,26 @@ impl Encoder {
                 return;
             }
             let words = &together[..taken];
-            let (mut waiting, mut n) = ([0; TOGETHER], 0);
-            let mut is_long = [false; TOGETHER];
-            for (number, (word, short)) in words.iter().zip(scratch.short.iter_mut()).enumerate() {
-                is_long[number] = !short.start([prefix, word], |c| self.symbol_of(c), &self.ranks);
-                if !is_long[number] {
-                    waiting[n] = number;
-                    n += 1;
-                }
-            }
-            for &number in &waiting[..n] {
-                scratch.short[number].look_at_all(&self.ranks);
-            }
-            while n > 0 {
-                let mut next = 0;
-                while next < n {
-                    if scratch.short[waiting[next]].merge(&self.ranks) {
-                        next += 1;
-                    } else {
-                        n -= 1;
-                        waiting[next] = waiting[n];
-                    }
-                }
-                for &number in &waiting[..n] {
-                    scratch.short[number].look(&self.ranks);
-                }
-            }
+            let is_left = if ranks.rules().len() < N::TOO_MANY {
+                turns.run(prefix, words, &self.chars, ranks)
+            } else {
+                [true; TOGETHER]
+            };
             for (number, word) in words.iter().enumerate() {
-                if is_long[number] {
+                if is_left[number] {
                     let characters = [prefix, word].into_iter().flat_map(chars::code_points);
-                    scratch.long.start(characters.map(|code_point| self.symbol_of(code_point)));
-                    scratch.long.merge(self.ranks.rules(), |left, right| self.ranks.get(left, right));
-                    out.extend(scratch.long.symbols());
+                    long.start(characters.map(|code_point| self.symbol_of(code_point)));
+                    long.merge(ranks.rules(), |left, right| ranks.get(left, right));
+                    tokens.clear();
+                    tokens.extend(long.symbols());
+                    match run::of(tokens) {
+                        Some(run) => each(run, &[]),
+                        None => each(run::EMPTY, tokens),
+                    }
                 } else {
-                    scratch.short[number].symbols().for_each(|symbol| out.push(symbol));
+                    let (run, tokens) = turns.tokens(number);
+                    each(run, tokens);
                 }
-                end(out.len());
             }
         }
     }

@@ -5,7 +5,7 @@ use crate::encode::UNKNOWN;
 use crate::hash::NumberMap;
 use crate::long_word::LongWord;
 use crate::pairs::key;
-use crate::ranks::{NONE, Rule};
+use crate::ranks::Rule;
 use crate::sequence::position;
 
 /// What makes each of some strings. Symbols are places of strings, or `UNKNOWN` characters.
@@ -25,7 +25,7 @@ pub fn recovered(strings: &[&[u8]]) -> Recovered {
     let mut word = LongWord::default();
     for (place, string) in strings.iter().enumerate() {
         word.start(chars::code_points(string).map(|code_point| UNKNOWN | code_point));
-        word.merge(&rules, |left, right| ranks.get(&key(left, right)).copied().unwrap_or(NONE));
+        word.merge(&rules, |left, right| ranks.get(&key(left, right)).copied().unwrap_or(u32::MAX));
         let mut rest = word.symbols();
         let (Some(left), Some(right), None) = (rest.next(), rest.next(), rest.next()) else {
             found.rest = Some(word.symbols().collect());

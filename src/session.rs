@@ -3,21 +3,34 @@
 
 use crate::encode::{Encoder, Scratch};
 use crate::prefetch::{self, LINE};
+use crate::run::{self, END, RUN, Run};
+use crate::sequence::position;
 use crate::whitespace;
-use crate::word_cache::{END, Lookup, WordCache};
+use crate::word_cache::{Lookup, WordCache};
+use std::ops::Range;
 
 /// Room to work in, and words that were met before.
 #[derive(Debug)]
 pub struct Session {
     scratch: Scratch,
     cache: WordCache,
-    new: Vec<u32>, // the tokens of words that are not in the cache
-    ends: Vec<usize>,
+    more: Vec<u32>,        // the tokens of words that have no run
     text_ends: Vec<usize>, // in words of a batch
 }
 
-/// Instead of a run: it stands among the long words.
-const ELSEWHERE: u32 = END - 1;
+/// Instead of a run: where the tokens stand in `Session::more`, and how many there are.
+#[allow(clippy::cast_possible_truncation, reason = "the two halves of a number are wanted")]
+fn elsewhere(start: usize, length: usize) -> Run {
+    [END, position(length), start as u32, (start as u64 >> u32::BITS) as u32]
+}
+
+/// The same of what is instead of a run.
+#[inline(always)]
+#[allow(clippy::cast_possible_truncation, reason = "what was put together is taken apart")]
+fn tokens_elsewhere([_, length, low, high]: Run) -> Range<usize> {
+    let start = (u64::from(high) << u32::BITS | u64::from(low)) as usize;
+    start..start + length as usize
+}
 
 /// Longer words, in bytes, are cut where that changes nothing.
 const MOST_WHOLE: usize = 16;
@@ -43,8 +56,7 @@ impl Session {
         Session {
             scratch: Scratch::default(),
             cache: WordCache::new(cache_bytes),
-            new: Vec::new(),
-            ends: Vec::new(),
+            more: Vec::new(),
             text_ends: Vec::new(),
         }
     }
@@ -77,8 +89,8 @@ struct Batch<'a, 't, F, const N: usize> {
     end: F,
     lookups: [Lookup<'t>; N],
     n: usize,
-    found: [[u32; 4]; N], // the tokens of words in the cache
-    missing: [usize; N],  // the places of words that are not there
+    found: [Run; N],     // the tokens of words, or where they are
+    missing: [usize; N], // the places of words that are not in the cache
 }
 
 impl<'a, 't, F: FnMut(usize), const N: usize> Batch<'a, 't, F, N> {
@@ -89,7 +101,7 @@ impl<'a, 't, F: FnMut(usize), const N: usize> Batch<'a, 't, F, N> {
         out: &'a mut Vec<u32>,
         end: F,
     ) -> Batch<'a, 't, F, N> {
-        let (lookups, found, missing) = ([Lookup::default(); N], [[END; 4]; N], [0; N]);
+        let (lookups, found, missing) = ([Lookup::default(); N], [run::EMPTY; N], [0; N]);
         Batch { encoder, prefix, session, out, end, lookups, n: 0, found, missing }
     }
 
@@ -134,46 +146,48 @@ impl<'a, 't, F: FnMut(usize), const N: usize> Batch<'a, 't, F, N> {
     #[inline(never)]
     fn resolve(&mut self) {
         let lookups = &self.lookups[..std::mem::take(&mut self.n)];
-        let Session { scratch, cache, new, ends, text_ends } = &mut *self.session;
-        let (mut missing, mut room) = (0, 4 * lookups.len());
+        let Session { scratch, cache, more, text_ends } = &mut *self.session;
+        let mut missing = 0;
+        more.clear();
         for (place, (lookup, found)) in lookups.iter().zip(&mut self.found).enumerate() {
             if let Some(run) = cache.get(lookup) {
                 *found = run;
-            } else if let Some(run) = cache.get_long(lookup) {
-                found[0] = ELSEWHERE;
-                room += run.len();
+            } else if let Some(tokens) = cache.get_long(lookup) {
+                *found = elsewhere(more.len(), tokens.len());
+                more.extend(tokens.iter().map(|&symbol| u32::from_ne_bytes(symbol)));
             } else {
-                found[0] = END;
                 self.missing[missing] = place;
                 missing += 1;
             }
         }
-        let missing = self.missing[..missing].iter().map(|&place| &lookups[place]);
-        new.clear();
-        ends.clear();
-        let words = missing.clone().map(|lookup| lookup.word);
-        self.encoder.encode_words(self.prefix, words, scratch, new, |end| ends.push(end));
+        let mut missing = self.missing[..missing].iter().map(|&place| (&lookups[place], place));
+        let words = missing.clone().map(|(lookup, _)| lookup.word);
+        self.encoder.encode_words(self.prefix, words, scratch, |run, tokens| {
+            let Some((lookup, place)) = missing.next() else { return };
+            if tokens.is_empty() {
+                self.found[place] = run;
+                cache.put(lookup, run);
+            } else {
+                self.found[place] = elsewhere(more.len(), tokens.len());
+                more.extend_from_slice(tokens);
+                cache.put_long(lookup, tokens);
+            }
+        });
         let before = self.out.len();
-        self.out.resize(before + room + new.len(), 0);
+        self.out.resize(before + RUN * lookups.len() + more.len(), 0);
         let out = &mut self.out[before..];
-        let (mut at, mut done, mut start, mut next) = (0, 0, 0, ends.iter());
+        let (mut at, mut done) = (0, 0);
         text_ends.push(lookups.len());
         let last = text_ends.len() - 1;
         for (number, stop) in text_ends.drain(..).enumerate() {
-            for (lookup, found) in lookups[done..stop].iter().zip(&self.found[done..stop]) {
-                if found[0] < ELSEWHERE {
-                    // Four symbols at a time, which is faster than as many as there are.
-                    out[at..at + 4].copy_from_slice(found);
-                    at += found.iter().map(|&symbol| usize::from(symbol != END)).sum::<usize>();
-                } else if found[0] == ELSEWHERE {
-                    for &symbol in cache.get_long(lookup).into_iter().flatten() {
-                        out[at] = u32::from_ne_bytes(symbol);
-                        at += 1;
-                    }
-                } else if let Some(&end) = next.next() {
-                    out[at..at + end - start].copy_from_slice(&new[start..end]);
-                    at += end - start;
-                    start = end;
+            for &found in &self.found[done..stop] {
+                if found[0] == END {
+                    let tokens = &more[tokens_elsewhere(found)];
+                    out[at..at + tokens.len()].copy_from_slice(tokens);
+                    at += tokens.len();
+                } else {
+                    out[at..at + RUN].copy_from_slice(&found);
+                    at += run::len(found);
                 }
             }
             done = stop;
@@ -182,11 +196,6 @@ impl<'a, 't, F: FnMut(usize), const N: usize> Batch<'a, 't, F, N> {
             }
         }
         self.out.truncate(before + at);
-        let mut start = 0;
-        for (lookup, &end) in missing.zip(&*ends) {
-            cache.put(lookup, &new[start..end]);
-            start = end;
-        }
         cache.make_room();
     }
 }

@@ -1,182 +1,171 @@
-//! The tokens of a short word: the rule itself, over two small arrays. Nothing is moved.
+//! The tokens of a short word: the rule itself, over small arrays. Nothing is moved.
 
-use crate::chars;
-use crate::ranks::{Lookup, NONE, Ranks};
-use crate::sequence::position;
+use crate::chars::{self, CharMap};
+use crate::ranks::{Lookup, Ranks};
+use crate::run::{self, END, RUN, Run};
+use crate::width::{PLACES, Width};
 
-/// Words of more characters take the road that costs more to start and less for each character.
-pub const LONG: usize = 64;
+/// Words of more characters take the road that costs more to start and less for each character. Before and behind the
+/// places of the characters is one for what stands beyond the ends of the word.
+pub const LONG: usize = PLACES - 2;
 
-/// A word under way. Behind the places of its characters is one for what stands beyond its ends.
+/// A word under way, but for the keys of its pairs, which are told by the places where they start.
 #[derive(Clone, Debug)]
 pub struct ShortWord {
-    symbols: [u32; LONG + 1],
-    keys: [i32; LONG + 1], // of the pair that starts there
-    first: [Lookup; LONG], // of that pair, before any merge
-    n: usize,
-    live: u64, // bits that tell which places still hold a symbol
+    symbols: [u32; PLACES],
+    next: [u8; PLACES], // where the symbol behind starts
+    previous: [u8; PLACES],
+    length: usize, // in characters
+    tokens: usize,
     rank: u32, // of the last merge, and its place
     at: usize,
     before: usize,    // the place before it
     new: [Lookup; 2], // the pairs that it made at both places
 }
 
-/// Beyond the ends of a word. It is no symbol, so it makes no pair with one.
-const BEYOND: usize = LONG;
-const NOTHING: u32 = u32::MAX;
+const NEXT: [u8; PLACES] = {
+    let mut next = [0; PLACES];
+    let mut at = 0;
+    while at + 1 < PLACES {
+        at += 1;
+        next[at - 1] = narrow(at);
+    }
+    next
+};
+
+const PREVIOUS: [u8; PLACES] = {
+    let mut previous = [0; PLACES];
+    let mut at = 0;
+    while at + 1 < PLACES {
+        at += 1;
+        previous[at] = narrow(at - 1);
+    }
+    previous
+};
+
+#[inline(always)]
+#[allow(clippy::cast_possible_truncation, reason = "places are few")]
+const fn narrow(place: usize) -> u8 {
+    place as u8
+}
+
+/// A place that no check of a bound is needed for.
+#[inline(always)]
+fn wide(place: u8) -> usize {
+    usize::from(place) % PLACES
+}
 
 impl Default for ShortWord {
     fn default() -> ShortWord {
         ShortWord {
-            symbols: [NOTHING; LONG + 1],
-            keys: [NO_PAIR; LONG + 1],
-            first: [Lookup::default(); LONG],
-            n: 0,
-            live: 0,
-            rank: NONE,
-            at: BEYOND,
-            before: BEYOND,
+            symbols: [0; PLACES],
+            next: NEXT,
+            previous: PREVIOUS,
+            length: 0,
+            tokens: 0,
+            rank: 0,
+            at: 0,
+            before: 0,
             new: [Lookup::default(); 2],
         }
     }
 }
 
-/// With this many rules all words take the road of long ones: then a rank and a place do not fit into 32 bits.
-const TOO_MANY: usize = 1 << 26;
-
-/// The rank of a pair and the place where it starts as one number: the lowest one tells which pair is next, and where. Signed
-/// numbers are compared several at once on every processor.
-#[inline]
-fn key(rank: u32, place: usize) -> i32 {
-    (rank << PLACE_BITS | position(place)).cast_signed() ^ i32::MIN
-}
-
-/// The rank that a key holds.
-#[inline]
-fn rank(key: i32) -> u32 {
-    (key ^ i32::MIN).cast_unsigned() >> PLACE_BITS
-}
-
-/// The bits of a place.
-const PLACE_BITS: u32 = LONG.trailing_zeros();
-
-/// Where no pair starts.
-const NO_PAIR: i32 = i32::MAX;
-
-/// The rank that keys hold where a pair has none.
-const NO_RANK: u32 = NONE >> PLACE_BITS;
-
-/// The lowest place of a set, or `BEYOND`.
-#[inline]
-fn lowest_place(places: u64) -> usize {
-    places.trailing_zeros() as usize
-}
-
-/// The highest place of a set, or `BEYOND`.
-#[inline]
-fn highest_place(places: u64) -> usize {
-    63_usize.wrapping_sub(places.leading_zeros() as usize).min(BEYOND)
-}
-
 impl ShortWord {
-    /// Takes up a word, in parts, and the symbols of its characters; says whether it is short enough. Then `look_at_all` has to
-    /// follow: till then what it needs is on its way.
-    pub fn start(&mut self, parts: [&[u8]; 2], symbol_of: impl Fn(u32) -> u32, ranks: &Ranks) -> bool {
-        (self.n, self.at) = (0, BEYOND);
-        if ranks.rules().len() >= TOO_MANY {
-            return false;
-        }
+    /// Takes up a word, in parts, and calls `pair` for each pair of its characters and the place where it starts; what is needed
+    /// to look at it is on its way then. Says whether the word is short and all its characters are known.
+    #[inline]
+    pub fn start<N: Width>(
+        &mut self,
+        parts: [&[u8]; 2],
+        chars: &CharMap,
+        ranks: &Ranks<N>,
+        mut pair: impl FnMut(usize, Lookup),
+    ) -> bool {
+        let (mut length, mut last) = (0, ranks.nothing());
         for part in parts {
             let mut at = 0;
             while at < part.len() {
-                if self.n == LONG {
+                let (code_point, bytes) = chars::read(part, at);
+                let number = chars.get(code_point);
+                if length == LONG || number == 0 {
                     return false;
                 }
-                let (code_point, length) = chars::read(part, at);
-                self.symbols[self.n] = symbol_of(code_point);
-                self.n += 1;
-                at += length;
+                pair(length, ranks.look_up(last, number - 1));
+                last = number - 1;
+                length += 1;
+                self.symbols[length] = last;
+                at += bytes;
             }
         }
-        self.live = u64::MAX.checked_shr(64 - position(self.n)).unwrap_or(0);
-        for (lookup, pair) in self.first.iter_mut().zip(self.symbols[..self.n].windows(2)) {
-            *lookup = ranks.look_up(pair[0], pair[1]);
-        }
+        (self.symbols[0], self.symbols[length + 1]) = (ranks.nothing(), ranks.nothing());
+        (self.next, self.previous) = (NEXT, PREVIOUS);
+        (self.length, self.tokens, self.at) = (length, length, 0);
         true
     }
 
-    /// Looks at all pairs of the word.
-    pub fn look_at_all(&mut self, ranks: &Ranks) {
-        self.keys[..self.n.next_multiple_of(8)].fill(NO_PAIR);
-        let pairs = self.n.saturating_sub(1);
-        for (place, (own, &lookup)) in self.keys.iter_mut().zip(&self.first[..pairs]).enumerate() {
-            *own = key(ranks.found(lookup), place);
-        }
-    }
-
-    /// What the symbols have become.
+    /// The tokens: a run, or an empty run and all of them.
     #[inline]
-    pub fn symbols(&self) -> impl Iterator<Item = u32> {
-        let mut live = self.live;
-        std::iter::from_fn(move || {
-            let symbol = (live > 0).then(|| self.symbols[lowest_place(live)]);
-            live &= live.wrapping_sub(1);
-            symbol
-        })
-    }
-
-    /// The lowest key.
-    #[inline]
-    fn lowest(&self) -> i32 {
-        // Eight at a time, so that no loop ends where it cannot be foreseen.
-        let mut lowest = [NO_PAIR; 8];
-        for eight in &self.keys.as_chunks::<8>().0[..self.n.div_ceil(8)] {
-            lowest.iter_mut().zip(eight).for_each(|(lowest, &key)| *lowest = key.min(*lowest));
+    pub fn tokens<'a>(&self, out: &'a mut [u32; PLACES]) -> (Run, &'a [u32]) {
+        let mut at = self.next[0];
+        for place in &mut out[..RUN] {
+            *place = self.symbols[wide(at)];
+            at = self.next[wide(at)];
         }
-        lowest.into_iter().fold(NO_PAIR, i32::min)
+        if self.tokens > RUN {
+            for place in &mut out[RUN..self.tokens] {
+                *place = self.symbols[wide(at)];
+                at = self.next[wide(at)];
+            }
+            return (run::EMPTY, &out[..self.tokens]);
+        }
+        let mut run = run::EMPTY;
+        for (number, (own, &symbol)) in run.iter_mut().zip(&*out).enumerate() {
+            *own = if number < self.tokens { symbol } else { END };
+        }
+        (run, &[])
     }
 
     /// Replaces the pair of lowest rank where it stands first; says whether there was one. `look` has to follow: till then what
     /// it needs is on its way.
     #[inline]
-    pub fn merge(&mut self, ranks: &Ranks) -> bool {
+    pub fn merge<N: Width>(&mut self, keys: &mut [N::Key; PLACES], ranks: &Ranks<N>) -> bool {
         // Within a round a pair of lower rank may come into being. Where rules are in order none does, and the lowest rank is
         // that of the round as long as its pair is left.
-        let rest = if ranks.is_in_order() { None } else { self.rest_of_round() };
+        let rest = if ranks.is_in_order() { None } else { self.rest_of_round::<N>(keys) };
         let at = if let Some(at) = rest {
             at
         } else {
-            let lowest = self.lowest();
-            self.rank = rank(lowest);
-            if self.rank == NO_RANK {
-                return false;
-            }
-            lowest.cast_unsigned() as usize & (LONG - 1)
+            let Some((rank, at)) = N::lowest(keys, self.length) else { return false };
+            self.rank = rank;
+            at
         };
-        let behind = self.live & (u64::MAX << at << 1);
-        let second = behind & behind.wrapping_neg();
-        let third = lowest_place(behind & !second);
-        let before = highest_place(self.live & !(u64::MAX << at));
+        // No branch for the ends of the word: the pair with what is beyond them is looked up, too, and has no rank.
+        let second = wide(self.next[at]);
+        let third = wide(self.next[second]);
+        let before = wide(self.previous[at]);
         let joined = ranks.joined(self.rank);
-        self.live &= !second;
-        self.keys[lowest_place(second)] = NO_PAIR;
+        self.next[at] = narrow(third);
+        self.previous[third] = narrow(at);
         self.symbols[at] = joined;
-        // No branch for the ends of the word: the lookup of what is beyond them finds nothing.
+        self.tokens -= 1;
+        keys[second] = N::NO_PAIR;
         self.new = [ranks.look_up(joined, self.symbols[third]), ranks.look_up(self.symbols[before], joined)];
         (self.at, self.before) = (at, before);
         true
     }
 
     /// Where the pair of the last merge stands next.
-    fn rest_of_round(&self) -> Option<usize> {
-        (self.at + 1..self.n).find(|&next| rank(self.keys[next]) == self.rank)
+    fn rest_of_round<N: Width>(&self, keys: &[N::Key; PLACES]) -> Option<usize> {
+        let was_one = self.tokens < self.length;
+        (self.at + 1..self.length).find(|&next| was_one && N::rank_of(keys[next]) == self.rank)
     }
 
     /// Looks at the pairs that the last merge made.
     #[inline]
-    pub fn look(&mut self, ranks: &Ranks) {
-        let [here, before] = self.new.map(|lookup| ranks.found(lookup));
-        self.keys[self.at] = key(here, self.at);
-        self.keys[self.before] = key(before, self.before);
+    pub fn look<N: Width>(&mut self, keys: &mut [N::Key; PLACES], ranks: &Ranks<N>) {
+        for (place, lookup) in [self.at, self.before].into_iter().zip(self.new) {
+            keys[place % PLACES] = ranks.found(lookup).key(place);
+        }
     }
 }

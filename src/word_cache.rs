@@ -4,9 +4,7 @@ use crate::hash;
 use crate::large_pages;
 use crate::packed_word::{self, Packed};
 use crate::prefetch::{self, LINE};
-
-/// Ends a run of less than four symbols; no symbol is as high.
-pub const END: u32 = u32::MAX;
+use crate::run::{self, Run};
 
 /// A word of the text, where it would stand in the cache, and what stands there.
 #[derive(Clone, Copy, Debug, Default)]
@@ -50,15 +48,15 @@ const SMALL: usize = if cfg!(test) { 1 << 9 } else { 1 << 19 };
 /// By how much tables grow.
 const GROWTH: usize = 16;
 
-/// Two slots: a word and its tokens, padded with `END`, and another word and its tokens.
+/// Two slots: a word and its run, and another word and its tokens.
 type Set = [u128; 4];
 
-/// The bytes of a word, at `LENGTH` how many these are and at `SYMBOLS` the number of its tokens, at `RUN` the tokens.
+/// The bytes of a word, at `LENGTH` how many these are and at `SYMBOLS` the number of its tokens, at `TOKENS` the tokens.
 type LongSlot = [u8; 128];
 
 const LENGTH: usize = 62; // 0 there marks an empty slot
 const SYMBOLS: usize = 63;
-const RUN: usize = 64;
+const TOKENS: usize = 64;
 
 impl Tables {
     /// Tables that take no more than so many bytes.
@@ -161,7 +159,7 @@ impl WordCache {
 
     /// The tokens of a short word that is in the cache.
     #[inline(always)]
-    pub fn get(&mut self, lookup: &Lookup<'_>) -> Option<[u32; 4]> {
+    pub fn get(&mut self, lookup: &Lookup<'_>) -> Option<Run> {
         let [word, run, other, other_run] = self.tables.sets_mut().get_mut(lookup.slot)?;
         if *word != lookup.key {
             if *other != lookup.key {
@@ -170,7 +168,7 @@ impl WordCache {
             std::mem::swap(word, other);
             std::mem::swap(run, other_run);
         }
-        Some(symbols_of(*run))
+        Some(unpacked(*run))
     }
 
     /// The tokens of a long word, in the bytes of each.
@@ -178,38 +176,42 @@ impl WordCache {
         let slot = self.tables.long.get(lookup.slot ^ IS_LONG)?;
         let (length, symbols) = (usize::from(slot[LENGTH]), usize::from(slot[SYMBOLS]));
         let is_it = length > 0 && slot.get(..length) == Some(lookup.word);
-        slot[RUN..].as_chunks().0.get(..symbols).filter(|_| is_it)
+        slot[TOKENS..].as_chunks().0.get(..symbols).filter(|_| is_it)
     }
 
-    /// Remembers the tokens of a word, if they fit.
-    pub fn put(&mut self, lookup: &Lookup<'_>, run: &[u32]) {
+    /// Remembers a word that has a run.
+    #[inline]
+    pub fn put(&mut self, lookup: &Lookup<'_>, run: Run) {
         if let Some([_, _, word, place]) = self.tables.sets_mut().get_mut(lookup.slot) {
-            let mut symbols = [END; 4];
-            if let Some(own) = symbols.get_mut(..run.len()) {
-                self.room = self.room.saturating_sub(size_of::<Set>() / 2);
-                own.copy_from_slice(run);
-                (*word, *place) = (lookup.key, run_of(symbols));
-            }
-        } else if let Some(slot) = self.tables.long.get_mut(lookup.slot ^ IS_LONG)
+            self.room = self.room.saturating_sub(size_of::<Set>() / 2);
+            (*word, *place) = (lookup.key, packed(run));
+        } else {
+            self.put_long(lookup, &run[..run::len(run)]);
+        }
+    }
+
+    /// Remembers the tokens of a long word, if they fit.
+    pub fn put_long(&mut self, lookup: &Lookup<'_>, tokens: &[u32]) {
+        if let Some(slot) = self.tables.long.get_mut(lookup.slot ^ IS_LONG)
             && let (Some(word), Ok(length)) =
                 (slot[..LENGTH].get_mut(..lookup.word.len()), u8::try_from(lookup.word.len()))
-            && let Ok(symbols @ 0..=16) = u8::try_from(run.len())
+            && let Ok(symbols @ 0..=16) = u8::try_from(tokens.len())
         {
             self.room = self.room.saturating_sub(size_of::<LongSlot>());
             word.copy_from_slice(lookup.word);
             (slot[LENGTH], slot[SYMBOLS]) = (length, symbols);
-            let places = slot[RUN..].as_chunks_mut().0.iter_mut();
-            places.zip(run).for_each(|(place, symbol)| *place = symbol.to_ne_bytes());
+            let places = slot[TOKENS..].as_chunks_mut().0.iter_mut();
+            places.zip(tokens).for_each(|(place, symbol)| *place = symbol.to_ne_bytes());
         }
     }
 }
 
 #[inline(always)]
 #[allow(clippy::cast_possible_truncation, reason = "the quarters of the number are wanted")]
-fn symbols_of(run: u128) -> [u32; 4] {
+fn unpacked(run: u128) -> Run {
     [run as u32, (run >> 32) as u32, (run >> 64) as u32, (run >> 96) as u32]
 }
 
-fn run_of(symbols: [u32; 4]) -> u128 {
-    symbols.into_iter().rev().fold(0, |run, symbol| run << 32 | u128::from(symbol))
+fn packed(run: Run) -> u128 {
+    run.into_iter().rev().fold(0, |run, symbol| run << 32 | u128::from(symbol))
 }

@@ -1,0 +1,27 @@
+//! The tokens of a word, where it has no more than four: then four are copied, which is faster than as many as there are.
+
+/// Up to four symbols, and `END` behind them.
+pub type Run = [u32; RUN];
+
+/// The symbols of a run.
+pub const RUN: usize = 4;
+
+/// No symbol is as high.
+pub const END: u32 = u32::MAX;
+
+/// Stands for more symbols than a run has.
+pub const EMPTY: Run = [END; RUN];
+
+/// These symbols, if they are a run.
+#[inline]
+pub fn of(symbols: &[u32]) -> Option<Run> {
+    let mut run = EMPTY;
+    run.iter_mut().zip(symbols).for_each(|(place, &symbol)| *place = symbol);
+    (symbols.len() <= RUN).then_some(run)
+}
+
+/// How many symbols it has.
+#[inline(always)]
+pub fn len(run: Run) -> usize {
+    run.iter().map(|&symbol| usize::from(symbol != END)).sum()
+}
