@@ -779,17 +779,21 @@ impl PyTokenizer {
         let (mut all, known) = (Vec::new(), texts.size_hint().0);
         let mut offsets = Vec::with_capacity(known + 1);
         offsets.push(0);
+        // What one thread has filled and another has emptied would come as fresh memory the next time.
+        let spare = Mutex::new(Vec::<(Vec<u32>, Vec<usize>)>::new());
         let encode = |texts: &[&[u8]], session: &mut Session| {
-            let bytes: usize = texts.iter().map(|text| text.len()).sum();
-            let (mut ids, mut ends) = (Vec::with_capacity(bytes / 4), Vec::with_capacity(texts.len()));
+            let (mut ids, mut ends) = lock(&spare).pop().unwrap_or_default();
+            ids.clear();
+            ends.clear();
             self.tokenizer.encode(texts, session, &mut ids, &mut ends)?;
             Ok((ids, ends))
         };
         self.batch(py, texts, name, threads, &encode, |(ids, ends)| {
             let start = all.len();
-            offsets.extend(ends.into_iter().map(|end| i64::try_from(start + end).unwrap_or(i64::MAX)));
+            offsets.extend(ends.iter().map(|&end| i64::try_from(start + end).unwrap_or(i64::MAX)));
             reserve(&mut all, ids.len(), offsets.len() - 1, known);
             all.extend_from_slice(&ids);
+            lock(&spare).push((ids, ends));
             Ok(())
         })?;
         all.shrink_to_fit();
