@@ -1,5 +1,8 @@
 //! Asking for tables in large pages: fewer of them have to be made, and found again at each look at the table.
 
+/// The bytes of a large page.
+pub const SIZE: usize = 2 << 20;
+
 /// Asks the system to hold slots in pages of two megabytes, where it has such pages. No result depends on it.
 #[allow(
     unsafe_code,
@@ -12,7 +15,6 @@ pub fn ask<T>(slots: &[T]) {
         unsafe extern "C" {
             fn madvise(address: *mut c_void, length: usize, advice: c_int) -> c_int;
         }
-        const SIZE: usize = 2 << 20;
         const MADV_HUGEPAGE: c_int = 14;
         let bytes = slots.as_ptr_range();
         let (start, end) = (bytes.start.addr().next_multiple_of(SIZE), bytes.end.addr() / SIZE * SIZE);

@@ -17,6 +17,7 @@ use crate::word::Word;
 use crate::{chars, counts_file, prefetch, whitespace};
 use pyo3::exceptions::{PyMemoryError, PyOSError, PyOverflowError, PyTypeError, PyUnicodeDecodeError};
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedStr;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyDict, PyIterator, PyList, PyString, PyTuple};
 use std::borrow::Cow;
@@ -500,14 +501,14 @@ impl PyTokenizer {
     fn tokenize_batch<'py>(
         &self,
         py: Python<'py>,
-        texts: &Bound<'py, PyTuple>,
+        texts: &Bound<'py, PyList>,
         threads: usize,
     ) -> PyResult<Bound<'py, PyList>> {
         let strings = self.strings(py)?;
         let all = PyList::empty(py);
         let collector = py.import("gc")?;
         let work = |texts: &[&[u8]], session: &mut Session| Ok(self.symbols_of_all(texts, session));
-        self.batch(py, spelled(texts), &nth_text, threads, &work, |(symbols, ends)| {
+        self.batch(py, texts_of(texts), &nth_text, threads, &work, |(symbols, ends)| {
             let mut start = 0;
             uncollected(&collector, || {
                 ends.into_iter().try_for_each(|end| {
@@ -536,10 +537,10 @@ impl PyTokenizer {
     fn encode_batch(
         &self,
         py: Python<'_>,
-        texts: &Bound<'_, PyTuple>,
+        texts: &Bound<'_, PyList>,
         threads: usize,
     ) -> PyResult<(PyArray, PyArray)> {
-        self.encode_all(py, spelled(texts), &nth_text, threads)
+        self.encode_all(py, texts_of(texts), &nth_text, threads)
     }
 
     /// The same for the lines of a block of UTF-8, of which each ends with a line feed; `name` and `first_line` stand
@@ -556,17 +557,12 @@ impl PyTokenizer {
             return Err(PyUnicodeDecodeError::new_err_from_utf8(py, block, error));
         }
         let lines = block.split_inclusive(|&byte| byte == b'\n');
-        let lines = lines.map(|line| Ok(Cow::Borrowed(line.strip_suffix(b"\n").unwrap_or(line))));
+        let lines = lines.map(|line| Ok(line.strip_suffix(b"\n").unwrap_or(line)));
         let nth_line = |index| format!("{name}, line {}", first_line + index);
         self.encode_all(py, lines, &nth_line, threads)
     }
 
-    fn count_batch(
-        &self,
-        py: Python<'_>,
-        texts: &Bound<'_, PyTuple>,
-        threads: usize,
-    ) -> PyResult<Vec<usize>> {
+    fn count_batch(&self, py: Python<'_>, texts: &Bound<'_, PyList>, threads: usize) -> PyResult<Vec<usize>> {
         let mut counts = Vec::with_capacity(texts.len());
         let count = |texts: &[&[u8]], session: &mut Session| {
             let (symbols, ends) = self.symbols_of_all(texts, session);
@@ -574,7 +570,7 @@ impl PyTokenizer {
             let one = |end| self.tokenizer.count(&symbols[std::mem::replace(&mut start, end)..end]);
             Ok(ends.into_iter().map(one).collect::<Vec<_>>())
         };
-        self.batch(py, spelled(texts), &nth_text, threads, &count, |made| {
+        self.batch(py, texts_of(texts), &nth_text, threads, &count, |made| {
             counts.extend(made);
             Ok(())
         })?;
@@ -769,10 +765,10 @@ impl PyTokenizer {
     }
 
     /// The ids of all texts, and where those of each begin and the last end.
-    fn encode_all<'a>(
+    fn encode_all<T: AsRef<[u8]> + Send>(
         &self,
         py: Python<'_>,
-        texts: impl Iterator<Item = PyResult<Cow<'a, [u8]>>>,
+        texts: impl Iterator<Item = PyResult<T>>,
         name: &dyn Fn(usize) -> String,
         threads: usize,
     ) -> PyResult<(PyArray, PyArray)> {
@@ -802,18 +798,18 @@ impl PyTokenizer {
 
     /// Encodes texts on several threads, some megabytes at a time. `work` is for some texts; `each` gets what it gives, in
     /// order. A refusal begins with the `name` of its text.
-    fn batch<'a, R: Send>(
+    fn batch<T: AsRef<[u8]> + Send, R: Send>(
         &self,
         py: Python<'_>,
-        mut texts: impl Iterator<Item = PyResult<Cow<'a, [u8]>>>,
+        mut texts: impl Iterator<Item = PyResult<T>>,
         name: &dyn Fn(usize) -> String,
         threads: usize,
         work: &Work<'_, R>,
         mut each: impl FnMut(R) -> PyResult<()>,
     ) -> PyResult<()> {
         let jobs = Jobs::default();
-        let work = |session: &mut Session, group: Vec<Cow<'a, [u8]>>| {
-            let result = work(&group.iter().map(|text| &**text).collect::<Vec<_>>(), session);
+        let work = |session: &mut Session, group: Vec<T>| {
+            let result = work(&group.iter().map(AsRef::as_ref).collect::<Vec<_>>(), session);
             (group, result)
         };
         std::thread::scope(|scope| {
@@ -848,7 +844,8 @@ impl PyTokenizer {
                         match result {
                             Ok(result) => each(result)?,
                             Err(index) => {
-                                let (error, name) = (self.unknown(py, &group[index]), name(done + index));
+                                let (error, name) =
+                                    (self.unknown(py, group[index].as_ref()), name(done + index));
                                 return Err(bpe_error(py, format!("{name}: {}", error.value(py))));
                             }
                         }
@@ -906,32 +903,40 @@ fn text_of<'a, 'py>(text: &'a Bound<'py, PyAny>) -> PyResult<&'a Bound<'py, PySt
     string_of(text, || "text".to_string())
 }
 
-/// The bytes of the texts of a tuple.
-fn spelled<'a>(texts: &'a Bound<'_, PyTuple>) -> impl ExactSizeIterator<Item = PyResult<Cow<'a, [u8]>>> {
-    let mut later = texts.iter_borrowed().skip(AHEAD);
-    texts.iter_borrowed().enumerate().map(move |(index, text)| {
-        if let Some(later) = later.next() {
-            prefetch::object(later.as_ptr());
+/// A text of a list. It is held, so it stays whatever becomes of the list.
+enum Text {
+    Utf8(PyBackedStr),
+    Spelled(Vec<u8>),
+}
+
+impl AsRef<[u8]> for Text {
+    fn as_ref(&self) -> &[u8] {
+        match self {
+            Text::Utf8(text) => text.as_bytes(),
+            Text::Spelled(text) => text,
         }
-        match <&'a str>::extract(text) {
-            Ok(utf8) => Ok(Cow::Borrowed(utf8.as_bytes())),
-            Err(_) => {
-                bytes(string_of(&text, || nth_text(index))?).map(|bytes| Cow::Owned(bytes.into_owned()))
-            }
+    }
+}
+
+/// The texts of a list, each looked at when it is its turn.
+fn texts_of(texts: &Bound<'_, PyList>) -> impl ExactSizeIterator<Item = PyResult<Text>> {
+    texts.iter().enumerate().map(|(index, text)| {
+        let text = string_of(&text, || nth_text(index))?;
+        match PyBackedStr::try_from(text.clone()) {
+            Ok(utf8) => Ok(Text::Utf8(utf8)),
+            Err(_) => Ok(Text::Spelled(bytes(text)?.into_owned())),
         }
     })
 }
 
 /// The next texts, enough for a thread to work on at a time; and what is wrong with the one behind them, if it is that
 /// which ends them.
-fn group_of<'a>(
-    texts: &mut impl Iterator<Item = PyResult<Cow<'a, [u8]>>>,
-) -> (Vec<Cow<'a, [u8]>>, Option<PyErr>) {
+fn group_of<T: AsRef<[u8]>>(texts: &mut impl Iterator<Item = PyResult<T>>) -> (Vec<T>, Option<PyErr>) {
     let (mut group, mut size) = (Vec::new(), 0);
     while size < GROUP {
         match texts.next() {
             Some(Ok(text)) => {
-                size += text.len() + 16;
+                size += text.as_ref().len() + 16;
                 group.push(text);
             }
             Some(Err(error)) => return (group, Some(error)),

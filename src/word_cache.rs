@@ -5,6 +5,7 @@ use crate::large_pages;
 use crate::packed_word::{self, Packed};
 use crate::prefetch::{self, LINE};
 use crate::run::{self, Run};
+use std::ops::Range;
 
 /// A word of the text, where it would stand in the cache, and what stands there.
 #[derive(Clone, Copy, Debug, Default)]
@@ -31,13 +32,13 @@ pub struct WordCache {
     room: usize, // bytes, till the tables grow
 }
 
-/// Both tables are arrays of plain numbers: these come zeroed from the system, and what is not used costs nothing.
+/// Both tables, one behind the other.
 #[derive(Debug)]
 struct Tables {
-    sets: Vec<u128>,
-    skip: usize, // so many of `sets` are left out, so that each set is one cache line
+    memory: Vec<u8>,
+    sets: Range<usize>, // their bytes
+    long: Range<usize>,
     bits: u32,
-    long: Vec<LongSlot>,
     long_bits: u32,
     seed: u64,
 }
@@ -48,8 +49,12 @@ const SMALL: usize = if cfg!(test) { 1 << 9 } else { 1 << 19 };
 /// By how much tables grow.
 const GROWTH: usize = 16;
 
-/// Two slots: a word and its run, and another word and its tokens.
-type Set = [u128; 4];
+/// Allocators take memory of more than 32 megabytes from the system: it is zero without being touched, and what is not used
+/// costs nothing. Less they may take from what was freed before, and zero all of it.
+const FRESH: usize = 33 << 20;
+
+/// Two slots: a word and its run, and another word and its run.
+type Set = [[u8; 16]; 4];
 
 /// The bytes of a word, at `LENGTH` how many these are and at `SYMBOLS` the number of its tokens, at `TOKENS` the tokens.
 type LongSlot = [u8; 128];
@@ -65,33 +70,42 @@ impl Tables {
         let bits = slots(size_of::<Set>(), (bytes / 4 * 3).saturating_sub(LINE));
         let long_bits = slots(size_of::<LongSlot>(), bytes / 4);
         let number = |bits: u32| if bits > 0 { 1_usize << bits } else { 0 };
-        let sets = if bits > 0 { vec![0; 4 * number(bits) + 3] } else { Vec::new() };
-        let skip = sets.as_ptr().addr().wrapping_neg() % LINE / size_of::<u128>();
-        let tables = Tables {
-            skip: skip.min(sets.len()),
-            sets,
-            bits,
-            long: vec![[0; 128]; number(long_bits)],
-            long_bits,
-            seed: hash::seed(),
+        let (sets, long) = (size_of::<Set>() * number(bits), size_of::<LongSlot>() * number(long_bits));
+        let memory = if sets + long < large_pages::SIZE {
+            vec![0; sets + long + LINE]
+        } else {
+            vec![0; FRESH.max(sets + long + large_pages::SIZE)]
         };
-        large_pages::ask(&tables.sets);
-        large_pages::ask(&tables.long);
-        tables
+        // Each set is one cache line, and what is large begins with a page.
+        let align = if memory.len() < FRESH { LINE } else { large_pages::SIZE };
+        let start = memory.as_ptr().addr().wrapping_neg() % align;
+        let (sets, long) = (start..start + sets, start + sets..start + sets + long);
+        large_pages::ask(&memory[start..long.end]);
+        Tables { memory, sets, long, bits, long_bits, seed: hash::seed() }
     }
 
     fn bytes(&self) -> usize {
-        size_of_val(self.sets()) + size_of_val(&*self.long)
+        self.sets.len() + self.long.len()
     }
 
     #[inline]
     fn sets(&self) -> &[Set] {
-        self.sets[self.skip..].as_chunks().0
+        self.memory[self.sets.clone()].as_chunks().0.as_chunks().0
     }
 
     #[inline]
     fn sets_mut(&mut self) -> &mut [Set] {
-        self.sets[self.skip..].as_chunks_mut().0
+        self.memory[self.sets.clone()].as_chunks_mut().0.as_chunks_mut().0
+    }
+
+    #[inline]
+    fn long(&self) -> &[LongSlot] {
+        self.memory[self.long.clone()].as_chunks().0
+    }
+
+    #[inline]
+    fn long_mut(&mut self) -> &mut [LongSlot] {
+        self.memory[self.long.clone()].as_chunks_mut().0
     }
 
     #[inline]
@@ -124,14 +138,17 @@ impl WordCache {
         let small = std::mem::replace(&mut self.tables, Tables::new(self.bytes));
         self.room = self.tables.bytes();
         for set in small.sets() {
-            for (place, [word, run]) in set.as_chunks().0.iter().enumerate().filter(|(_, slot)| slot[0] > 0) {
-                let slot = self.tables.slot(packed_word::halves(*word));
-                self.tables.sets_mut()[slot].as_chunks_mut().0[place] = [*word, *run];
+            for (place, [word, run]) in set.as_chunks().0.iter().enumerate() {
+                let key = u128::from_ne_bytes(*word);
+                if key > 0 {
+                    let slot = self.tables.slot(packed_word::halves(key));
+                    self.tables.sets_mut()[slot].as_chunks_mut().0[place] = [*word, *run];
+                }
             }
         }
-        for word in small.long.iter().filter(|word| word[LENGTH] > 0) {
+        for word in small.long().iter().filter(|word| word[LENGTH] > 0) {
             let slot = self.tables.long_slot(&word[..usize::from(word[LENGTH])]);
-            self.tables.long[slot] = *word;
+            self.tables.long_mut()[slot] = *word;
         }
     }
 
@@ -153,7 +170,7 @@ impl WordCache {
     #[inline(never)]
     fn look_up_long(&self, word: &[u8]) -> usize {
         let slot = self.tables.long_slot(word);
-        prefetch::ahead(&self.tables.long, slot);
+        prefetch::ahead(self.tables.long(), slot);
         slot | IS_LONG
     }
 
@@ -161,8 +178,9 @@ impl WordCache {
     #[inline(always)]
     pub fn get(&mut self, lookup: &Lookup<'_>) -> Option<Run> {
         let [word, run, other, other_run] = self.tables.sets_mut().get_mut(lookup.slot)?;
-        if *word != lookup.key {
-            if *other != lookup.key {
+        let key = lookup.key.to_ne_bytes();
+        if *word != key {
+            if *other != key {
                 return None;
             }
             std::mem::swap(word, other);
@@ -173,7 +191,7 @@ impl WordCache {
 
     /// The tokens of a long word, in the bytes of each.
     pub fn get_long(&self, lookup: &Lookup<'_>) -> Option<&[[u8; 4]]> {
-        let slot = self.tables.long.get(lookup.slot ^ IS_LONG)?;
+        let slot = self.tables.long().get(lookup.slot ^ IS_LONG)?;
         let (length, symbols) = (usize::from(slot[LENGTH]), usize::from(slot[SYMBOLS]));
         let is_it = length > 0 && slot.get(..length) == Some(lookup.word);
         slot[TOKENS..].as_chunks().0.get(..symbols).filter(|_| is_it)
@@ -184,7 +202,7 @@ impl WordCache {
     pub fn put(&mut self, lookup: &Lookup<'_>, run: Run) {
         if let Some([_, _, word, place]) = self.tables.sets_mut().get_mut(lookup.slot) {
             self.room = self.room.saturating_sub(size_of::<Set>() / 2);
-            (*word, *place) = (lookup.key, packed(run));
+            (*word, *place) = (lookup.key.to_ne_bytes(), packed(run));
         } else {
             self.put_long(lookup, &run[..run::len(run)]);
         }
@@ -192,7 +210,7 @@ impl WordCache {
 
     /// Remembers the tokens of a long word, if they fit.
     pub fn put_long(&mut self, lookup: &Lookup<'_>, tokens: &[u32]) {
-        if let Some(slot) = self.tables.long.get_mut(lookup.slot ^ IS_LONG)
+        if let Some(slot) = self.tables.long_mut().get_mut(lookup.slot ^ IS_LONG)
             && let (Some(word), Ok(length)) =
                 (slot[..LENGTH].get_mut(..lookup.word.len()), u8::try_from(lookup.word.len()))
             && let Ok(symbols @ 0..=16) = u8::try_from(tokens.len())
@@ -207,11 +225,13 @@ impl WordCache {
 }
 
 #[inline(always)]
-#[allow(clippy::cast_possible_truncation, reason = "the quarters of the number are wanted")]
-fn unpacked(run: u128) -> Run {
-    [run as u32, (run >> 32) as u32, (run >> 64) as u32, (run >> 96) as u32]
+fn packed(run: Run) -> [u8; 16] {
+    run.into_iter().rev().fold(0, |all, symbol| all << 32 | u128::from(symbol)).to_ne_bytes()
 }
 
-fn packed(run: Run) -> u128 {
-    run.into_iter().rev().fold(0, |run, symbol| run << 32 | u128::from(symbol))
+#[inline(always)]
+#[allow(clippy::cast_possible_truncation, reason = "the quarters of the number are wanted")]
+fn unpacked(run: [u8; 16]) -> Run {
+    let all = u128::from_ne_bytes(run);
+    [all as u32, (all >> 32) as u32, (all >> 64) as u32, (all >> 96) as u32]
 }

@@ -395,9 +395,8 @@ def _text(text: str) -> str:
     return text
 
 
-def _texts(texts: Iterable[str]) -> tuple[str, ...]:
-    # A list is copied at once; the core holds what it works on, whatever becomes of the list.
-    return tuple(texts if isinstance(texts, list) else iterator("texts", texts))
+def _texts(texts: Iterable[str]) -> list[str]:
+    return texts if isinstance(texts, list) else list(iterator("texts", texts))
 
 
 def _code_points(alphabet: Iterable[str]) -> list[int]:
