@@ -781,6 +781,8 @@ impl PyTokenizer {
             let (mut ids, mut ends) = lock(&spare).pop().unwrap_or_default();
             ids.clear();
             ends.clear();
+            ids.reserve(texts.iter().map(|text| text.len()).sum::<usize>() / 4);
+            ends.reserve(texts.len());
             self.tokenizer.encode(texts, session, &mut ids, &mut ends)?;
             Ok((ids, ends))
         };
