@@ -332,6 +332,7 @@ def draw_encode(rng: random.Random) -> Case:
         "word_prefix": rng.choice(["", "", "", "▁", "a", "ab", "\0"]),
         "unknown": rng.choice(["error", "<unk>", "bytes"]),
         "known": rng.choice([0, 0.5, 1]),
+        "others": rng.choice([0] * 9 + [66_000]),  # characters, more than numbers of 16 bits
     }
 
 
@@ -344,6 +345,7 @@ def check_encode(case: Case) -> None:
     chars = sorted({*"".join(prefixed), *"".join(map("".join, rules))} - {" "})
     if unknown != "error":
         chars = chars[: round(case["known"] * len(chars))]
+    chars = sorted({*chars, *map(chr, range(0x20000, 0x20000 + case["others"]))})
     names = list(dict.fromkeys([*chars, *map("".join, rules)]))
     tokenizer = Tokenizer(rules, chars, unknown=unknown, word_prefix=prefix, cache_bytes=case["cache_bytes"])
     for _ in range(2):

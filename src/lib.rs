@@ -10,11 +10,13 @@
 //! `word_slots`. Inside `learn`, `sequence` is the array of all words that `layout` makes, `recount` finds the pairs worth
 //! tracking by `pair_matrix` or by `pair_filter`, `sieve` and `pair_counts`, and their `positions`; `pairs` says which comes
 //! next.
-//! Inside `encode`, `names` and `ranks` are the compiled rules, `short_word` and `long_word` the two roads of a word;
-//! the `session` of a `tokenizer` cuts words at `seams` and remembers them in a `word_cache`. `model_text` reads files of
-//! trained merges, `joined` makes pairs of ranked strings.
+//! Inside `encode`, `names` and `ranks`, kept in numbers of one `width` or another, are the compiled rules. `short_word` and
+//! `long_word` are the two roads of a word; short ones take `turns`, and most words have no more tokens than a `run`. The
+//! `session` of a `tokenizer` cuts words at `seams` and remembers them in a `word_cache`. `model_text` reads files of trained
+//! merges, `joined` makes pairs of ranked strings.
 //!
-//! `parallel` and `jobs` put threads to work, `prefetch` and `large_pages` ask for memory.
+//! `parallel` and `jobs` put threads to work, `prefetch` and `large_pages` ask for memory, `lanes` looks at several
+//! numbers at once.
 
 pub mod arena_words;
 pub mod chars;

@@ -13,6 +13,7 @@ pub struct LongWord {
     slots: Vec<u32>, // one a character: a symbol in its first, its length, tagged, in its second and last one
     waiting: Vec<Vec<u32>>, // positions of pairs, by rank; empty between words
     queue: Queue,
+    tokens: Vec<u32>,
 }
 
 type Queue = BinaryHeap<Reverse<u32>>;
@@ -35,9 +36,18 @@ impl LongWord {
         self.slots.iter().copied().filter(|&slot| slot < TAG)
     }
 
+    /// The same in one row.
+    pub fn tokens(&mut self) -> &[u32] {
+        let mut tokens = std::mem::take(&mut self.tokens);
+        tokens.clear();
+        tokens.extend(self.symbols());
+        self.tokens = tokens;
+        &self.tokens
+    }
+
     /// Merges what rules join; `rank` tells the place of a pair in `rules`, or a number behind them.
     pub fn merge(&mut self, rules: &[Rule], rank: impl Fn(u32, u32) -> u32) {
-        let LongWord { slots, waiting, queue } = self;
+        let LongWord { slots, waiting, queue, .. } = self;
         waiting.resize_with(rules.len(), Vec::new);
         let look = |queue: &mut Queue, waiting: &mut [Vec<u32>], left, right, at| {
             let rank = rank(left, right);

@@ -13,9 +13,9 @@ pub const LONG: usize = PLACES - 2;
 #[derive(Clone, Debug)]
 pub struct ShortWord {
     symbols: [u32; PLACES],
-    next: [u8; PLACES], // where the symbol behind starts
-    previous: [u8; PLACES],
-    length: usize, // in characters
+    next: [u8; PLACES],     // where the symbol behind starts
+    previous: [u8; PLACES], // and the one before
+    length: usize,          // in characters
     tokens: usize,
     rank: u32, // of the last merge, and its place
     at: usize,
@@ -28,7 +28,7 @@ const NEXT: [u8; PLACES] = {
     let mut at = 0;
     while at + 1 < PLACES {
         at += 1;
-        next[at - 1] = narrow(at);
+        next[at - 1] = byte(at);
     }
     next
 };
@@ -38,21 +38,21 @@ const PREVIOUS: [u8; PLACES] = {
     let mut at = 0;
     while at + 1 < PLACES {
         at += 1;
-        previous[at] = narrow(at - 1);
+        previous[at] = byte(at - 1);
     }
     previous
 };
 
 #[inline(always)]
 #[allow(clippy::cast_possible_truncation, reason = "places are few")]
-const fn narrow(place: usize) -> u8 {
+const fn byte(place: usize) -> u8 {
     place as u8
 }
 
-/// A place that no check of a bound is needed for.
+/// The place that a byte holds; it needs no check of bounds.
 #[inline(always)]
-fn wide(place: u8) -> usize {
-    usize::from(place) % PLACES
+fn place_of(byte: u8) -> usize {
+    usize::from(byte) % PLACES
 }
 
 impl Default for ShortWord {
@@ -109,13 +109,13 @@ impl ShortWord {
     pub fn tokens<'a>(&self, out: &'a mut [u32; PLACES]) -> (Run, &'a [u32]) {
         let mut at = self.next[0];
         for place in &mut out[..RUN] {
-            *place = self.symbols[wide(at)];
-            at = self.next[wide(at)];
+            *place = self.symbols[place_of(at)];
+            at = self.next[place_of(at)];
         }
         if self.tokens > RUN {
             for place in &mut out[RUN..self.tokens] {
-                *place = self.symbols[wide(at)];
-                at = self.next[wide(at)];
+                *place = self.symbols[place_of(at)];
+                at = self.next[place_of(at)];
             }
             return (run::EMPTY, &out[..self.tokens]);
         }
@@ -141,12 +141,12 @@ impl ShortWord {
             at
         };
         // No branch for the ends of the word: the pair with what is beyond them is looked up, too, and has no rank.
-        let second = wide(self.next[at]);
-        let third = wide(self.next[second]);
-        let before = wide(self.previous[at]);
+        let second = place_of(self.next[at]);
+        let third = place_of(self.next[second]);
+        let before = place_of(self.previous[at]);
         let joined = ranks.joined(self.rank);
-        self.next[at] = narrow(third);
-        self.previous[third] = narrow(at);
+        self.next[at] = byte(third);
+        self.previous[third] = byte(at);
         self.symbols[at] = joined;
         self.tokens -= 1;
         keys[second] = N::NO_PAIR;

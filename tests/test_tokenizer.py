@@ -24,6 +24,7 @@ from strategies import Pair, alphabets, merges, texts
 fewer = settings(max_examples=settings().max_examples // 4)
 
 CACHES = (0, 1, 64, 1 << 12, 1 << 22)
+MANY = "".join(map(chr, range(0x20000, 0x20000 + 66_000)))  # more symbols than numbers of 16 bits
 BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
 
 Case = tuple[str, list[Pair]]
@@ -60,6 +61,7 @@ def test_tokens_are_those_of_the_reference(case: Case) -> None:
         assert tokenizer.tokenize(text) == want  # now the words have been seen before
     assert Tokenizer(rules, chars(text)).tokenize(text) == want
     assert Tokenizer(rules, "", unknown="bytes").tokenize(text) == want
+    assert Tokenizer(rules, MANY).tokenize(text) == want
     assert encode(text, rules) == want
 
 
@@ -73,9 +75,9 @@ def test_one_text_after_another(batch: tuple[list[str], list[Pair]], cache_bytes
         assert tokenizer.tokenize(text) == reference.encode(text, rules)
 
 
-@pytest.mark.parametrize("length", [*range(1, 20), 31, 32, 33, 62, 63, 64, 65, 66, 67, 127, 128, 129, 300])
+@pytest.mark.parametrize("length", [*range(1, 20), 31, 32, 33, 48, 60, 61, 62, 63, 64, 65, 66, 67, 127, 128, 129, 300])
 def test_words_of_every_length(length: int) -> None:
-    """On both sides of the 64 characters where another road begins, and of the cache's 16 bytes."""
+    """On both sides of the 62 characters where another road begins, and of the cache's 16 bytes."""
     rng = random.Random(length)
     alphabet = "ab\0é你😀\ud800"
     parts = ["".join(rng.choices(alphabet[:4], k=rng.randint(1, 3))) for _ in range(30)]
@@ -93,6 +95,7 @@ def test_words_of_every_length(length: int) -> None:
     want = reference.encode(text, rules)
     for cache_bytes in CACHES:
         assert Tokenizer(rules, cache_bytes=cache_bytes).tokenize(text) == want
+    assert Tokenizer(rules, MANY).tokenize(text) == want
 
 
 def test_words_that_a_cache_might_confuse() -> None:
