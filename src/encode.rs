@@ -189,13 +189,13 @@ impl Encoder {
                 return;
             }
             let words = &together[..taken];
-            let is_left = if ranks.rules().len() < N::TOO_MANY {
-                turns.run(prefix, words, &self.chars, ranks)
+            let is_long = if ranks.rules().len() < N::TOO_MANY {
+                turns.encode(prefix, words, &self.chars, ranks)
             } else {
                 [true; TOGETHER]
             };
             for (number, word) in words.iter().enumerate() {
-                if is_left[number] {
+                if is_long[number] {
                     let characters = [prefix, word].into_iter().flat_map(chars::code_points);
                     long.start(characters.map(|code_point| self.symbol_of(code_point)));
                     long.merge(ranks.rules(), |left, right| ranks.get(left, right));

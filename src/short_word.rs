@@ -1,6 +1,7 @@
 //! The tokens of a short word: the rule itself, over small arrays. Nothing is moved.
 
 use crate::chars::{self, CharMap};
+use crate::encode::UNKNOWN;
 use crate::ranks::{Lookup, Ranks};
 use crate::run::{self, END, RUN, Run};
 use crate::width::{PLACES, Width};
@@ -12,7 +13,9 @@ pub const LONG: usize = PLACES - 2;
 /// A word under way, but for the keys of its pairs, which are told by the places where they start.
 #[derive(Clone, Debug)]
 pub struct ShortWord {
-    symbols: [u32; PLACES],
+    symbols: [u32; PLACES], // `nothing` for a character that is not known
+    unknown: [u32; PLACES], // such characters, where they stand
+    has_unknown: bool,
     next: [u8; PLACES],     // where the symbol behind starts
     previous: [u8; PLACES], // and the one before
     length: usize,          // in characters
@@ -59,6 +62,8 @@ impl Default for ShortWord {
     fn default() -> ShortWord {
         ShortWord {
             symbols: [0; PLACES],
+            unknown: [0; PLACES],
+            has_unknown: false,
             next: NEXT,
             previous: PREVIOUS,
             length: 0,
@@ -73,7 +78,7 @@ impl Default for ShortWord {
 
 impl ShortWord {
     /// Takes up a word, in parts, and calls `pair` for each pair of its characters and the place where it starts; what is needed
-    /// to look at it is on its way then. Says whether the word is short and all its characters are known.
+    /// to look at it is on its way then. Says whether the word is short.
     #[inline]
     pub fn start<N: Width>(
         &mut self,
@@ -82,48 +87,66 @@ impl ShortWord {
         ranks: &Ranks<N>,
         mut pair: impl FnMut(usize, Lookup),
     ) -> bool {
-        let (mut length, mut last) = (0, ranks.nothing());
+        let (mut length, mut last, mut has_unknown) = (0, ranks.nothing(), false);
         for part in parts {
             let mut at = 0;
             while at < part.len() {
                 let (code_point, bytes) = chars::read(part, at);
-                let number = chars.get(code_point);
-                if length == LONG || number == 0 {
+                if length == LONG {
                     return false;
                 }
-                pair(length, ranks.look_up(last, number - 1));
-                last = number - 1;
+                let symbol = match chars.get(code_point) {
+                    0 => {
+                        self.unknown[length + 1] = code_point;
+                        has_unknown = true;
+                        ranks.nothing()
+                    }
+                    number => number - 1,
+                };
+                pair(length, ranks.look_up(last, symbol));
+                last = symbol;
                 length += 1;
-                self.symbols[length] = last;
+                self.symbols[length] = symbol;
                 at += bytes;
             }
         }
         (self.symbols[0], self.symbols[length + 1]) = (ranks.nothing(), ranks.nothing());
         (self.next, self.previous) = (NEXT, PREVIOUS);
-        (self.length, self.tokens, self.at) = (length, length, 0);
+        (self.length, self.tokens, self.at, self.has_unknown) = (length, length, 0, has_unknown);
         true
     }
 
     /// The tokens: a run, or an empty run and all of them.
     #[inline]
     pub fn tokens<'a>(&self, out: &'a mut [u32; PLACES]) -> (Run, &'a [u32]) {
-        let mut at = self.next[0];
-        for place in &mut out[..RUN] {
-            *place = self.symbols[place_of(at)];
-            at = self.next[place_of(at)];
-        }
-        if self.tokens > RUN {
-            for place in &mut out[RUN..self.tokens] {
-                *place = self.symbols[place_of(at)];
-                at = self.next[place_of(at)];
+        let mut at = 0;
+        let mut token = || {
+            at = place_of(self.next[at]);
+            self.symbols[at]
+        };
+        if self.tokens > RUN || self.has_unknown {
+            out[..self.tokens].iter_mut().for_each(|place| *place = token());
+            if self.has_unknown {
+                self.name_unknown(out);
             }
-            return (run::EMPTY, &out[..self.tokens]);
+            let tokens = &out[..self.tokens];
+            return run::of(tokens).map_or((run::EMPTY, tokens), |run| (run, &[]));
         }
-        let mut run = run::EMPTY;
-        for (number, (own, &symbol)) in run.iter_mut().zip(&*out).enumerate() {
-            *own = if number < self.tokens { symbol } else { END };
+        // Four in any case: how many there are cannot be foreseen.
+        let run: Run = std::array::from_fn(|_| token());
+        (std::array::from_fn(|number| if number < self.tokens { run[number] } else { END }), &[])
+    }
+
+    /// Puts the characters that are not known into a row of all tokens.
+    #[cold]
+    fn name_unknown(&self, tokens: &mut [u32; PLACES]) {
+        let (nothing, mut at) = (self.symbols[0], 0);
+        for token in &mut tokens[..self.tokens] {
+            at = place_of(self.next[at]);
+            if *token == nothing {
+                *token = UNKNOWN | self.unknown[at];
+            }
         }
-        (run, &[])
     }
 
     /// Replaces the pair of lowest rank where it stands first; says whether there was one. `look` has to follow: till then what
@@ -157,8 +180,8 @@ impl ShortWord {
 
     /// Where the pair of the last merge stands next.
     fn rest_of_round<N: Width>(&self, keys: &[N::Key; PLACES]) -> Option<usize> {
-        let was_one = self.tokens < self.length;
-        (self.at + 1..self.length).find(|&next| was_one && N::rank_of(keys[next]) == self.rank)
+        let is_first = self.tokens == self.length;
+        (self.at + 1..self.length).find(|&next| !is_first && N::rank_of(keys[next]) == self.rank)
     }
 
     /// Looks at the pairs that the last merge made.

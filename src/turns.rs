@@ -36,16 +36,15 @@ impl<N: Width> Default for Turns<N> {
 }
 
 impl<N: Width> Turns<N> {
-    /// Encodes up to `TOGETHER` words, each with `prefix` before it; says which ones were not short, or have characters that
-    /// are not known.
-    pub fn run(
+    /// Encodes up to `TOGETHER` words, each with `prefix` before it; says which ones were not short.
+    pub fn encode(
         &mut self,
         prefix: &[u8],
         words: &[&[u8]],
         chars: &CharMap,
         ranks: &Ranks<N>,
     ) -> [bool; TOGETHER] {
-        let mut is_left = [false; TOGETHER];
+        let mut is_long = [false; TOGETHER];
         let (mut waiting, mut n, mut pairs) = ([0; TOGETHER], 0, 0);
         for (number, word) in words.iter().enumerate().take(TOGETHER) {
             let mut end = pairs;
@@ -54,7 +53,7 @@ impl<N: Width> Turns<N> {
                 // What starts before the word is no pair, and the next one takes its place.
                 end += usize::from(place > 0);
             });
-            is_left[number] = !is_taken;
+            is_long[number] = !is_taken;
             if is_taken {
                 self.keys[number] = [N::NO_PAIR; PLACES];
                 pairs = end;
@@ -82,7 +81,7 @@ impl<N: Width> Turns<N> {
                 self.words[number].look(&mut self.keys[number], ranks);
             }
         }
-        is_left
+        is_long
     }
 
     /// The tokens of one of the words, as `ShortWord` gives them.
