@@ -40,6 +40,9 @@ struct Bucket<N> {
     ranks: [N; SLOTS],
 }
 
+/// So many pairs a bucket should hold at most: then few are full, which cannot be foreseen either.
+const HELD: usize = 2;
+
 /// Buckets are asked for so many rules before they are needed.
 const AHEAD: usize = 16;
 
@@ -176,7 +179,7 @@ fn nothing(rules: &[Rule], alphabet_size: usize) -> u32 {
 /// The bits of a hash: as many as numbers of pairs have, and enough for all the buckets.
 fn hash_bits<N: Width>(rules: usize, symbols: u64) -> u32 {
     let pair_bits = u64::BITS - (symbols * symbols - 1).leading_zeros();
-    pair_bits.max(N::BITS + hash::bits_for(rules / N::LOAD + 1))
+    pair_bits.max(N::BITS + hash::bits_for(rules / HELD + 1))
 }
 
 impl Lookup {

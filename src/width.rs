@@ -18,9 +18,6 @@ pub trait Width: Copy + Debug + Default + Eq {
     /// Instead of a rank.
     const NONE: Self;
 
-    /// How many pairs a bucket of ranks should hold.
-    const LOAD: usize;
-
     /// With this many rules keys cannot tell all ranks apart.
     const TOO_MANY: usize;
 
@@ -56,7 +53,6 @@ pub trait Width: Copy + Debug + Default + Eq {
 impl Width for u16 {
     const BITS: u32 = u16::BITS;
     const NONE: u16 = u16::MAX;
-    const LOAD: usize = 2;
     const TOO_MANY: usize = u16::MAX as usize + 1;
 
     fn of(rank: u32) -> u16 {
@@ -113,7 +109,6 @@ const PLACE_BITS: u32 = PLACES.trailing_zeros();
 impl Width for u32 {
     const BITS: u32 = u32::BITS;
     const NONE: u32 = u32::MAX;
-    const LOAD: usize = 4;
     const TOO_MANY: usize = 1 << (u32::BITS - PLACE_BITS);
 
     fn of(rank: u32) -> u32 {
