@@ -75,7 +75,9 @@ def test_one_text_after_another(batch: tuple[list[str], list[Pair]], cache_bytes
         assert tokenizer.tokenize(text) == reference.encode(text, rules)
 
 
-@pytest.mark.parametrize("length", [*range(1, 20), 31, 32, 33, 48, 60, 61, 62, 63, 64, 65, 66, 67, 127, 128, 129, 300])
+@pytest.mark.parametrize(
+    "length", [*range(1, 20), 31, 32, 33, 48, 60, 61, 62, 63, 64, 65, 66, 67, 127, 128, 129, 300]
+)
 def test_words_of_every_length(length: int) -> None:
     """On both sides of the 62 characters where another road begins, and of the cache's 16 bytes."""
     rng = random.Random(length)
