@@ -195,19 +195,15 @@ impl Encoder {
                 [true; TOGETHER]
             };
             for (number, word) in words.iter().enumerate() {
-                if is_long[number] {
+                let (run, tokens) = if is_long[number] {
                     let characters = [prefix, word].into_iter().flat_map(chars::code_points);
                     long.start(characters.map(|code_point| self.symbol_of(code_point)));
                     long.merge(ranks.rules(), |left, right| ranks.get(left, right));
-                    let tokens = long.tokens();
-                    match run::of(tokens) {
-                        Some(run) => each(run, &[]),
-                        None => each(run::EMPTY, tokens),
-                    }
+                    run::of(long.tokens())
                 } else {
-                    let (run, tokens) = turns.tokens(number);
-                    each(run, tokens);
-                }
+                    turns.tokens(number)
+                };
+                each(run, tokens);
             }
         }
     }

@@ -15,13 +15,13 @@ pub fn lowest(numbers: &[i16; 16]) -> (i16, usize) {
 
 /// The first place of a number among eight, or the last one.
 #[inline(always)]
-pub fn place_of(number: u16, numbers: &[u16; 8]) -> usize {
+pub fn find(number: u16, numbers: &[u16; 8]) -> usize {
     #[cfg(target_arch = "x86_64")]
     #[allow(unsafe_code, reason = "the only way to say so")]
     // SAFETY: every x86-64 processor has SSE2.
-    let place = unsafe { sse2::place_of(number, numbers) };
+    let place = unsafe { sse2::find(number, numbers) };
     #[cfg(not(target_arch = "x86_64"))]
-    let place = portable::place_of(number, numbers);
+    let place = portable::find(number, numbers);
     place
 }
 
@@ -51,7 +51,7 @@ mod sse2 {
 
     #[target_feature(enable = "sse2")]
     #[inline]
-    pub(super) fn place_of(number: u16, numbers: &[u16; 8]) -> usize {
+    pub(super) fn find(number: u16, numbers: &[u16; 8]) -> usize {
         let is_it = _mm_cmpeq_epi16(load(numbers), _mm_set1_epi16(number.cast_signed()));
         let places = _mm_movemask_epi8(_mm_packs_epi16(is_it, is_it));
         (places | 1 << 7).trailing_zeros() as usize
@@ -74,7 +74,7 @@ mod portable {
         (lowest, numbers.iter().position(|&number| number == lowest).unwrap_or(0))
     }
 
-    pub(super) fn place_of(number: u16, numbers: &[u16; 8]) -> usize {
+    pub(super) fn find(number: u16, numbers: &[u16; 8]) -> usize {
         numbers.iter().position(|&other| other == number).unwrap_or(7)
     }
 }
@@ -97,7 +97,7 @@ mod tests {
                 assert_eq!(lowest(&signed), portable::lowest(&signed));
                 let (eights, _) = numbers.as_chunks::<8>();
                 for number in [numbers[0], numbers[9], numbers[15], 0] {
-                    assert_eq!(place_of(number, &eights[1]), portable::place_of(number, &eights[1]));
+                    assert_eq!(find(number, &eights[1]), portable::find(number, &eights[1]));
                 }
             }
         }

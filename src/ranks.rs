@@ -82,8 +82,8 @@ impl<N: Width> Ranks<N> {
 
     /// Whether numbers of this width can hold such rules.
     pub fn can_hold(rules: &[Rule], alphabet_size: usize) -> bool {
-        let symbols = u64::from(nothing(rules, alphabet_size)) + 1;
-        rules.len() < N::TOO_MANY && hash_bits::<N>(rules.len(), symbols) <= 2 * N::BITS
+        let symbols = || u64::from(nothing(rules, alphabet_size)) + 1;
+        rules.len() < N::TOO_MANY && hash_bits::<N>(rules.len(), symbols()) <= 2 * N::BITS
     }
 
     /// Adds a rule, if its pair has no lower rank.

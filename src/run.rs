@@ -12,12 +12,15 @@ pub const END: u32 = u32::MAX;
 /// Stands for more symbols than a run has.
 pub const EMPTY: Run = [END; RUN];
 
-/// These symbols, if they are a run.
+/// These symbols as a run, or an empty run and all of them.
 #[inline]
-pub fn of(symbols: &[u32]) -> Option<Run> {
+pub fn of(symbols: &[u32]) -> (Run, &[u32]) {
+    if symbols.len() > RUN {
+        return (EMPTY, symbols);
+    }
     let mut run = EMPTY;
     run.iter_mut().zip(symbols).for_each(|(place, &symbol)| *place = symbol);
-    (symbols.len() <= RUN).then_some(run)
+    (run, &[])
 }
 
 /// How many symbols it has.

@@ -26,24 +26,16 @@ pub struct ShortWord {
     new: [Lookup; 2], // the pairs that it made at both places
 }
 
-const NEXT: [u8; PLACES] = {
-    let mut next = [0; PLACES];
-    let mut at = 0;
-    while at + 1 < PLACES {
+/// `next` and `previous` of a word before any merge.
+const NEIGHBOURS: [[u8; PLACES]; 2] = {
+    let mut neighbours = [[0; PLACES]; 2];
+    let mut at = 1;
+    while at < PLACES {
+        neighbours[0][at - 1] = byte(at);
+        neighbours[1][at] = byte(at - 1);
         at += 1;
-        next[at - 1] = byte(at);
     }
-    next
-};
-
-const PREVIOUS: [u8; PLACES] = {
-    let mut previous = [0; PLACES];
-    let mut at = 0;
-    while at + 1 < PLACES {
-        at += 1;
-        previous[at] = byte(at - 1);
-    }
-    previous
+    neighbours
 };
 
 #[inline(always)]
@@ -64,8 +56,8 @@ impl Default for ShortWord {
             symbols: [0; PLACES],
             unknown: [0; PLACES],
             has_unknown: false,
-            next: NEXT,
-            previous: PREVIOUS,
+            next: NEIGHBOURS[0],
+            previous: NEIGHBOURS[1],
             length: 0,
             tokens: 0,
             rank: 0,
@@ -111,7 +103,7 @@ impl ShortWord {
             }
         }
         (self.symbols[0], self.symbols[length + 1]) = (ranks.nothing(), ranks.nothing());
-        (self.next, self.previous) = (NEXT, PREVIOUS);
+        [self.next, self.previous] = NEIGHBOURS;
         (self.length, self.tokens, self.at, self.has_unknown) = (length, length, 0, has_unknown);
         true
     }
@@ -129,8 +121,7 @@ impl ShortWord {
             if self.has_unknown {
                 self.name_unknown(out);
             }
-            let tokens = &out[..self.tokens];
-            return run::of(tokens).map_or((run::EMPTY, tokens), |run| (run, &[]));
+            return run::of(&out[..self.tokens]);
         }
         // Four in any case: how many there are cannot be foreseen.
         let run: Run = std::array::from_fn(|_| token());

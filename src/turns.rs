@@ -49,7 +49,7 @@ impl<N: Width> Turns<N> {
         for (number, word) in words.iter().enumerate().take(TOGETHER) {
             let mut end = pairs;
             let is_taken = self.words[number].start([prefix, word], chars, ranks, |place, pair| {
-                (self.pairs[end], self.places[end]) = (pair, place_of(number, place));
+                (self.pairs[end], self.places[end]) = (pair, place_in_row(number, place));
                 // What starts before the word is no pair, and the next one takes its place.
                 end += usize::from(place > 0);
             });
@@ -93,6 +93,6 @@ impl<N: Width> Turns<N> {
 
 #[inline(always)]
 #[allow(clippy::cast_possible_truncation, reason = "there are few places")]
-fn place_of(number: usize, place: usize) -> u16 {
+fn place_in_row(number: usize, place: usize) -> u16 {
     (number * PLACES + place) as u16
 }

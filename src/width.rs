@@ -72,7 +72,7 @@ impl Width for u16 {
 
     #[inline(always)]
     fn beside(rest: u16, rests: &[u16; SLOTS], ranks: &[u16; SLOTS]) -> u16 {
-        ranks[lanes::place_of(rest, rests)]
+        ranks[lanes::find(rest, rests)]
     }
 
     type Key = i16;

@@ -71,13 +71,10 @@ impl Tables {
         let long_bits = slots(size_of::<LongSlot>(), bytes / 4);
         let number = |bits: u32| if bits > 0 { 1_usize << bits } else { 0 };
         let (sets, long) = (size_of::<Set>() * number(bits), size_of::<LongSlot>() * number(long_bits));
-        let memory = if sets + long < large_pages::SIZE {
-            vec![0; sets + long + LINE]
-        } else {
-            vec![0; FRESH.max(sets + long + large_pages::SIZE)]
-        };
         // Each set is one cache line, and what is large begins with a page.
-        let align = if memory.len() < FRESH { LINE } else { large_pages::SIZE };
+        let is_large = sets + long >= large_pages::SIZE;
+        let (align, least) = if is_large { (large_pages::SIZE, FRESH) } else { (LINE, 0) };
+        let memory = vec![0; least.max(sets + long + align)];
         let start = memory.as_ptr().addr().wrapping_neg() % align;
         let (sets, long) = (start..start + sets, start + sets..start + sets + long);
         large_pages::ask(&memory[start..long.end]);
